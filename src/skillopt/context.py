@@ -1,0 +1,57 @@
+"""What a stage may ask of the run it is part of.
+
+Stages are functions over frozen values; all they cost or change outside goes through this small protocol. The run
+(`run/run.py`) implements it; so can a test.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Protocol
+
+from skillopt.config.schema import Config
+from skillopt.environments.base import Environment, EnvironmentSettings
+from skillopt.events import Event
+from skillopt.models.structured import Answer, ReplyT
+from skillopt.skill.document import Skill
+from skillopt.types import Message, Place, Rollout, Task
+
+
+class StageContext(Protocol):
+    """The run, as a stage sees it."""
+
+    @property
+    def config(self) -> Config:
+        """The run's settings."""
+        ...
+
+    @property
+    def environment(self) -> Environment[EnvironmentSettings]:
+        """What the tasks are."""
+        ...
+
+    @property
+    def selection(self) -> tuple[Task, ...]:
+        """The selection split, in its order."""
+        ...
+
+    async def ask(self, messages: Sequence[Message], place: Place, schema: type[ReplyT]) -> Answer[ReplyT]:
+        """Ask the optimizer for a structured reply; recorded evidence answers first."""
+        ...
+
+    async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place) -> tuple[Rollout, ...]:
+        """Roll out a skill on tasks, in the order of the tasks; recorded evidence answers first."""
+        ...
+
+    def random(self, name: str, *place: int) -> random.Random:
+        """Return the generator of one named random choice."""
+        ...
+
+    def count(self, name: str) -> None:
+        """Add one to a named counter of the step's record, such as `merge_fallbacks`."""
+        ...
+
+    def emit(self, event: Event) -> None:
+        """Tell those who watch."""
+        ...

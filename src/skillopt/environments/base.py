@@ -1,0 +1,77 @@
+"""What an environment is: how a task is presented to the target, and how a trajectory is scored.
+
+A new environment is a subclass of `Environment` in any Python file that a configuration names (`env.name: my_env.py`)
+or that an entry point of the group `skillopt.environments` offers. It needs no edit of this package.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from skillopt.types import JsonValue, Message, Score, Task, Trajectory
+
+
+class EnvironmentSettings(BaseModel):
+    """Base of an environment's own keys in the `env` section; an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+SettingsT = TypeVar("SettingsT", bound=EnvironmentSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """A task as the target meets it. The harness puts the skill ahead of it, as the system message.
+
+    Attributes:
+        messages: What the target is asked; the same for every skill, so that a prefix cache can serve the skill.
+    """
+
+    messages: tuple[Message, ...]
+
+
+class Environment(ABC, Generic[SettingsT]):
+    """Tasks of one kind: how they are shown and how their trajectories are scored.
+
+    Presenting and scoring must be functions of their arguments and the settings alone: they are part of a run that has
+    to give the same bytes twice. Whatever changes what they do must change `identity`.
+    """
+
+    name: ClassVar[str]
+    """The name that `env.name` picks it by."""
+
+    version: ClassVar[str] = "1"
+    """Raised whenever presenting or scoring changes, so that old evidence is not mistaken for new."""
+
+    Settings: ClassVar[type[EnvironmentSettings]] = EnvironmentSettings
+    """The environment's own keys in the `env` section."""
+
+    def __init__(self, settings: SettingsT) -> None:
+        self.settings = settings
+
+    @property
+    def identity(self) -> Mapping[str, JsonValue]:
+        """All that determines presentation and score besides the task and the trajectory."""
+        return {"name": self.name, "version": self.version, "settings": self.settings.model_dump(mode="json")}
+
+    @property
+    def purpose(self) -> str:
+        """What the skill is for and what it cannot change, in a sentence or two that the optimizer reads."""
+        return ""
+
+    def check(self, task: Task) -> None:  # noqa: B027 - an environment with nothing to check has nothing to write
+        """Raise `DataError` with the task's location if the task lacks what this environment needs."""
+
+    @abstractmethod
+    def present(self, task: Task) -> Presentation:
+        """Return the task as the target meets it."""
+
+    @abstractmethod
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """Score a trajectory; the feedback says what was expected and what came, and gives no canned advice."""

@@ -1,0 +1,113 @@
+"""What happens in a run, as typed values.
+
+One append-only log in the run directory holds them (`run/event_log.py`), and everything that watches a run subscribes
+to it. An observer may not change a run. Every start of a run plays the loop from the beginning, so a reader that meets
+`RunStarted` forgets what it knew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from skillopt.types import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A process begins to play the run.
+
+    Attributes:
+        run_directory: Name of the directory, without its parents.
+        total_steps: Steps over all epochs.
+        num_epochs: Epochs.
+        tasks: Number of tasks by split.
+        models: `provider:model` by role.
+        simulated: Whether any model is simulated, so that its numbers say nothing of real models.
+    """
+
+    run_directory: str
+    total_steps: int
+    num_epochs: int
+    tasks: Mapping[str, int]
+    models: Mapping[str, str]
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StageStarted:
+    """A stage begins; `total` counts its tasks, reflections or merges, 0 where there is nothing to count."""
+
+    stage: str
+    epoch: int
+    step: int
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StageProgress:
+    """One more of a stage's tasks, reflections or merges is done.
+
+    Attributes:
+        stage: The stage.
+        epoch: From 1.
+        step: From 1.
+        done: Done so far.
+        total: As far as is known.
+        detail: The task's id or the like; hostile text, to be shown as text.
+        outcome: What came of it.
+        recorded: Whether the evidence answered, so that nothing was paid.
+    """
+
+    stage: str
+    epoch: int
+    step: int
+    done: int
+    total: int
+    detail: str = ""
+    outcome: Literal["solved", "failed", "unmeasured", "done", "dropped"] = "done"
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Running totals of what this play of the run paid and used, by role.
+
+    Attributes:
+        paid_calls: Calls paid by this process, by role.
+        used_calls: Calls whose replies the run used so far, paid now or earlier, by role.
+        used_tokens: All tokens of those, by role.
+        dollars: Their price, by role; None where a price is unknown.
+    """
+
+    paid_calls: Mapping[str, int]
+    used_calls: Mapping[str, int]
+    used_tokens: Mapping[str, int]
+    dollars: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class StepCommitted:
+    """A step (or the baseline, step 0) is final; `record` is its entry in history.json."""
+
+    record: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something a person should know, once."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The run is over; `state` is one of the end states, `summary` what summary.json holds."""
+
+    state: str
+    message: str
+    summary: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+Event: TypeAlias = RunStarted | StageStarted | StageProgress | Spent | StepCommitted | Warned | RunEnded

@@ -36,8 +36,15 @@ class StageContext(Protocol):
         """The selection split, in its order."""
         ...
 
-    async def ask(self, messages: Sequence[Message], place: Place, schema: type[ReplyT]) -> Answer[ReplyT]:
-        """Ask the optimizer for a structured reply; recorded evidence answers first."""
+    async def ask(
+        self, messages: Sequence[Message], place: Place, schema: type[ReplyT], *, may_fall_back: bool = False
+    ) -> Answer[ReplyT]:
+        """Ask the optimizer for a structured reply; recorded evidence answers first.
+
+        A stage that can go on without the reply says `may_fall_back`: a provider that fails for now then gives a
+        dropped answer, and this is recorded, so that a replay falls back at the same place. Otherwise the failure ends
+        the run.
+        """
         ...
 
     async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place) -> tuple[Rollout, ...]:

@@ -1,12 +1,12 @@
-"""What training carries from one step to the next."""
+"""What training carries from one step to the next, and what one step made."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from skillopt.rejections import Rejections
 from skillopt.skill.document import Skill
-from skillopt.types import Rollout
+from skillopt.types import Decision, Discarded, Edit, EditOutcome, Patch, Rollout, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,74 @@ class State:
     Attributes:
         epoch: From 1; 0 before training.
         step: From 1 over the whole run; 0 before training.
-        total_steps: Steps of the whole run.
+        budget: Most edits of this step (the learning rate as scheduled).
+        seed: The seed skill.
         current: The skill that training goes on with.
         best: The skill with the highest gate score so far.
         rejections: The edits that were tried and lost.
     """
 
-    epoch: int
-    step: int
-    total_steps: int
+    seed: Measured
     current: Measured
     best: Measured
-    rejections: Rejections
+    epoch: int = 0
+    step: int = 0
+    budget: int = 0
+    rejections: Rejections = field(default_factory=Rejections)
+
+    def next_step(self, *, epoch: int, budget: int) -> State:
+        """Return the state at the beginning of the next step."""
+        return replace(self, epoch=epoch, step=self.step + 1, budget=budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The edits that survived selection.
+
+    Attributes:
+        edits: At most `budget`, most important first where they were ranked.
+        over_budget: Those that did not survive.
+        reasoning: The optimizer's words, where it was asked to rank.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    over_budget: tuple[EditOutcome, ...] = ()
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What the update made of the current skill.
+
+    Attributes:
+        skill: The candidate; equal to the current skill where nothing was applied.
+        outcomes: How each selected edit ended, in order.
+        changed: Whether the candidate differs from the current skill.
+    """
+
+    skill: Skill
+    outcomes: tuple[EditOutcome, ...] = ()
+    changed: bool = False
+
+    @property
+    def applied(self) -> tuple[Edit, ...]:
+        """The edits that are in the candidate."""
+        return tuple(outcome.edit for outcome in self.outcomes if outcome.state == "applied")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Everything the stages of one step made, in the order of the stages."""
+
+    batch: tuple[Task, ...]
+    rollouts: tuple[Rollout, ...]
+    patches: tuple[Patch, ...]
+    merged: Patch
+    selected: Selected
+    candidate: Candidate
+    decision: Decision
+
+    @property
+    def discarded(self) -> tuple[Discarded, ...]:
+        """All proposals that ended before selection."""
+        return tuple(entry for patch in (*self.patches, self.merged) for entry in patch.discarded)

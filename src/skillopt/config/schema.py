@@ -6,20 +6,31 @@ method know. Every key has a default except the two models; unknown keys are err
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 
 
+def _three_parts(ratio: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8}){2}", ratio):
+        raise ValueError("it must be three whole numbers above 0, such as 2:1:7")
+    return ratio
+
+
+Ratio = Annotated[str, AfterValidator(_three_parts)]
+
+
 class Section(BaseModel):
     """Base of every section: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 class PriceSettings(Section):
@@ -157,20 +168,21 @@ class EnvSettings(BaseModel):
     Keys that are not listed here belong to the environment and are checked against its own settings.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, use_attribute_docstrings=True)
-    __pydantic_extra__: dict[str, Any] = Field(init=False)
+    model_config = ConfigDict(
+        extra="allow", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     name: str = "question_answering"
     """Environment: a built-in name, an entry point, or a Python file (`my_env.py` or `my_env.py:ClassName`)."""
     skill_init: str | None = None
     """File of the seed skill. Unset starts from an empty skill; a path that does not exist is an error."""
     split_mode: Literal["ratio", "split_dir"] | None = None
-    """`ratio` splits `data_path`; `split_dir` reads train, val and test from a directory. By default whichever is set."""
+    """`ratio` splits `data_path`; `split_dir` reads a directory of three. By default whichever of the two is set."""
     data_path: str | None = None
     """Task file (JSON, JSONL or CSV) or a directory with exactly one; for split_mode ratio."""
     split_dir: str | None = None
     """Directory with train, val and test: folders with one task file each, or files train.*, val.*, test.*."""
-    split_ratio: str = "2:1:7"
+    split_ratio: Ratio = "2:1:7"
     """Parts for train, val and test, for split_mode ratio."""
     split_seed: int = 42
     """Seed of the shuffle before a ratio split."""

@@ -1,0 +1,1 @@
+"""Task files, splits, batches and the manifest of what was where."""

@@ -7,7 +7,7 @@ or that an entry point of the group `skillopt.environments` offers. It needs no 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
@@ -49,6 +49,9 @@ class Environment(ABC, Generic[SettingsT]):
     version: ClassVar[str] = "1"
     """Raised whenever presenting or scoring changes, so that old evidence is not mistaken for new."""
 
+    code: ClassVar[str] = ""
+    """Which code this is, where the package's version does not say it: set by the loader, a digest or a release."""
+
     Settings: ClassVar[type[EnvironmentSettings]] = EnvironmentSettings
     """The environment's own keys in the `env` section."""
 
@@ -58,15 +61,24 @@ class Environment(ABC, Generic[SettingsT]):
     @property
     def identity(self) -> Mapping[str, JsonValue]:
         """All that determines presentation and score besides the task and the trajectory."""
-        return {"name": self.name, "version": self.version, "settings": self.settings.model_dump(mode="json")}
+        parts: dict[str, JsonValue] = {
+            "name": self.name,
+            "version": self.version,
+            "settings": self.settings.model_dump(mode="json"),
+        }
+        return parts | {"code": self.code} if self.code else parts
 
     @property
     def purpose(self) -> str:
         """What the skill is for and what it cannot change, in a sentence or two that the optimizer reads."""
         return ""
 
-    def check(self, task: Task) -> None:  # noqa: B027 - an environment with nothing to check has nothing to write
+    def check(self, task: Task) -> None:
         """Raise `DataError` with the task's location if the task lacks what this environment needs."""
+
+    def warnings(self, tasks: Sequence[Task]) -> tuple[str, ...]:
+        """Return what a person should know about these tasks before training, one sentence each; no errors."""
+        return ()
 
     @abstractmethod
     def present(self, task: Task) -> Presentation:

@@ -1,0 +1,1 @@
+"""How any skill is measured, in one place: rollouts of tasks, exact scores, statistics."""

@@ -1,0 +1,1 @@
+"""How a target does a task: so far by one chat turn."""

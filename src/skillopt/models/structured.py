@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from skillopt.models.base import ChatModel, ReplySchema
-from skillopt.types import Message, Place
+from skillopt.errors import UnusableReplyError
+from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
+from skillopt.models.reply_text import read_json
+from skillopt.types import JsonValue, Message, Place
+
+ItemT = TypeVar("ItemT")
+
+_MOST_PROBLEMS = 3
+"""Validation problems that a second request shows."""
+_MOST_PROBLEM_CHARACTERS = 300
+_SHOWN_CHARACTERS = 2000
+"""How much of a cut reply a second request shows; all of it could be more than the model can read."""
+_WHOLE_NUMBER = re.compile(r"(?<![\d.,])-?\d+(?![\d.,]*\d)")
+_UNSEEN_KEYS = frozenset({"title", "default"})
+"""Keys of a JSON schema that say nothing of the form; some providers refuse `default`."""
 
 
 class Reply(BaseModel):
-    """Base of every structured reply: tolerant where the meaning is clear, so unknown fields are ignored."""
+    """Base of every structured reply: tolerant where the meaning is clear, so unknown fields are ignored.
+
+    `LenientInt`, `LenientText` and `LenientList` are the types of fields that models often give in another shape.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     @classmethod
     def reply_schema(cls) -> ReplySchema:
-        """The schema that the reply is constrained to where the provider can; strict where validation is tolerant."""
-        return ReplySchema(cls.__name__.lower(), cls.model_json_schema())
+        """The schema that the reply is constrained to where the provider can; strict where validation is tolerant.
+
+        Every field is required and no other is allowed, as constrained decoding asks for.
+        """
+        return ReplySchema(cls.__name__.lower(), _strict(cls.model_json_schema()))
 
 
 ReplyT = TypeVar("ReplyT", bound=Reply)
@@ -44,5 +64,129 @@ class Answer(Generic[ReplyT]):
 
 
 async def ask(model: ChatModel, messages: Sequence[Message], place: Place, schema: type[ReplyT]) -> Answer[ReplyT]:
-    """Ask a model for a structured reply."""
-    raise NotImplementedError
+    """Ask a model for a structured reply, and once more where the first one cannot be used.
+
+    A reply that was cut, is empty or holds only reasoning is no proposal, whatever could be read in it.
+
+    Args:
+        model: The model to ask.
+        messages: The conversation that asks for one JSON value.
+        place: Where in the run it is asked; the second request has `attempt` 1.
+        schema: The form of the reply.
+
+    Returns:
+        The validated reply, or why there is none; the caller counts.
+
+    Raises:
+        TransientModelError: If the model did not answer and may later.
+        FatalModelError: If it never will.
+    """
+    request = ChatRequest(tuple(messages), place, schema=schema.reply_schema())
+    reply = await model.reply(request)
+    try:
+        return _answer(reply, schema, asked_again=False)
+    except UnusableReplyError as error:
+        again = (*request.messages, *_shown(reply), Message("user", _second_request(error.message)))
+    reply = await model.reply(replace(request, messages=again, place=replace(place, attempt=1)))
+    try:
+        return _answer(reply, schema, asked_again=True)
+    except UnusableReplyError as error:
+        return Answer(None, asked_again=True, dropped=error.message)
+
+
+def _answer(reply: ChatReply, schema: type[ReplyT], *, asked_again: bool) -> Answer[ReplyT]:
+    if reply.cut:
+        raise UnusableReplyError("the reply was cut at its token limit before it was whole")
+    if not reply.text.strip():
+        raise UnusableReplyError("the reply holds only reasoning" if reply.reasoning.strip() else "the reply is empty")
+    reading = read_json(reply.text)
+    return Answer(_validated(reading.value, schema), repaired=reading.repaired, asked_again=asked_again)
+
+
+def _validated(value: JsonValue, schema: type[ReplyT]) -> ReplyT:
+    """Validate a value. A list of one object stands for that object, unless the schema itself reads lists."""
+    try:
+        return schema.model_validate(value)
+    except ValidationError as error:
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            return _validated(value[0], schema)
+        raise UnusableReplyError(_problems(error)) from error
+
+
+def _problems(error: ValidationError) -> str:
+    """Say what is wrong with a reply: the path of each field and its problem, the first few of them."""
+    details = error.errors(include_url=False, include_context=False, include_input=False)
+    problems = [
+        f"{'.'.join(str(part) for part in detail['loc']) or 'the value'}: {detail['msg']}"[:_MOST_PROBLEM_CHARACTERS]
+        for detail in details[:_MOST_PROBLEMS]
+    ]
+    further = f"; and {len(details) - _MOST_PROBLEMS} more" if len(details) > _MOST_PROBLEMS else ""
+    return f"the reply's JSON does not have the form asked for: {'; '.join(problems)}{further}"
+
+
+def _shown(reply: ChatReply) -> tuple[Message, ...]:
+    """Return the reply as the second request shows it; a blank one is not shown, as some providers refuse it."""
+    text = reply.text[:_SHOWN_CHARACTERS] if reply.cut else reply.text
+    return (Message("assistant", text),) if text.strip() else ()
+
+
+def _second_request(reason: str) -> str:
+    return f"This could not be used: {reason}. Answer once more, with the one JSON value asked for and nothing else."
+
+
+def _strict(schema: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Return a JSON schema in which every object has exactly its named properties, all of them required."""
+    strict: dict[str, JsonValue] = {}
+    for key, value in schema.items():
+        if key in ("properties", "$defs"):
+            strict[key] = {name: _strict(part) for name, part in value.items()}
+        elif key not in _UNSEEN_KEYS:
+            strict[key] = _strict_part(value)
+    if "properties" in schema:
+        strict["required"] = list(schema["properties"])
+        strict["additionalProperties"] = False
+    return strict
+
+
+def _strict_part(value: Any) -> JsonValue:
+    if isinstance(value, dict):
+        return _strict(cast("dict[str, Any]", value))
+    if isinstance(value, list):
+        return [_strict_part(item) for item in cast("list[Any]", value)]
+    return cast("JsonValue", value)
+
+
+def _whole_number(value: object) -> object:
+    """Read "8 trajectories" as 8; refuse true, which Python would take for 1, and texts with no or several numbers."""
+    if isinstance(value, bool):
+        raise ValueError(f"{str(value).lower()} is no number")
+    if isinstance(value, str):
+        numbers = _WHOLE_NUMBER.findall(value)
+        if len(numbers) != 1:
+            raise ValueError("it should be one whole number")
+        return int(numbers[0])
+    return value
+
+
+def _text(value: object) -> object:
+    """Read null as no text and a number as its digits."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _items(value: object) -> object:
+    """Read null as no item, and one text or object as a list of it."""
+    if value is None:
+        return ()
+    return (cast("object", value),) if isinstance(value, str | dict) else value
+
+
+LenientInt: TypeAlias = Annotated[int, BeforeValidator(_whole_number)]
+"""A whole number that may come as text, such as "8 trajectories"; `true` is not 1."""
+
+LenientText: TypeAlias = Annotated[str, BeforeValidator(_text)]
+"""A text for which null means ""."""
+
+LenientList: TypeAlias = Annotated[tuple[ItemT, ...], BeforeValidator(_items)]
+"""A tuple of items, as `LenientList[str]`: null means none, and a single text or object is the only item."""

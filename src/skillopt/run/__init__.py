@@ -1,0 +1,1 @@
+"""What a run is made of and leaves on disk: evidence, events, history, summary, readable files."""

@@ -1,0 +1,1 @@
+"""The thing being trained: the skill document, its protected sections, and the edits that change it."""

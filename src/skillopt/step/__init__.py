@@ -1,0 +1,1 @@
+"""One training step, one file a stage: rollout, reflect, aggregate, select, update, gate."""

@@ -1,23 +1,17 @@
-"""The frozen values that travel between the stages of a training step.
-
-They say what happened and hold no behaviour beyond keeping themselves consistent. JSON forms of them exist only in
-`run/` (evidence, history) and `models/` (the wire).
-"""
+"""What the target was given, what it did and how it was scored."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from skillopt.digests import digest
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
 Role: TypeAlias = Literal["target", "optimizer"]
 """The two models of the method: the target does tasks, the optimizer edits the skill."""
@@ -203,146 +197,3 @@ class Rollout:
     def measured(self) -> bool:
         """Whether there is a score."""
         return self.score is not None
-
-
-class EditOperation(StrEnum):
-    """What an edit does at its target."""
-
-    APPEND = "append"
-    INSERT_AFTER = "insert_after"
-    INSERT_BEFORE = "insert_before"
-    REPLACE = "replace"
-    DELETE = "delete"
-
-
-class EditState(StrEnum):
-    """The one end of an edit."""
-
-    APPLIED = "applied"
-    UNMATCHED = "unmatched"
-    AMBIGUOUS = "ambiguous"
-    PROTECTED = "protected"
-    DUPLICATE = "duplicate"
-    INVALID = "invalid"
-    OVER_BUDGET = "over_budget"
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One bounded change of the skill, as the optimizer proposed it.
-
-    Attributes:
-        operation: What to do.
-        target: The text to find; "" for append.
-        content: The text to put in; "" for delete.
-        support_count: How many proposals this edit stands for after merging; at least 1.
-        source_type: The kind of trajectories it came from.
-        task_ids: Ids of the tasks whose trajectories were before the optimizer's eyes when it proposed the edit.
-        merge_level: How many merges it went through.
-    """
-
-    operation: EditOperation
-    target: str = ""
-    content: str = ""
-    support_count: int = 1
-    source_type: SourceType = "failure"
-    task_ids: tuple[str, ...] = ()
-    merge_level: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EditOutcome:
-    """How an edit ended.
-
-    Attributes:
-        edit: The edit.
-        state: Its one end.
-        detail: What a person needs to know about it, such as "found in 2 places: lines 4 and 9".
-        repaired: Whether it was applied only after a repair request to the optimizer.
-    """
-
-    edit: Edit
-    state: EditState
-    detail: str = ""
-    repaired: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """Edits that were proposed together, with the reasoning for them.
-
-    Attributes:
-        reasoning: Why, in the optimizer's words.
-        edits: In the optimizer's order.
-        source_type: "failure" if any failure was behind it.
-        task_ids: Ids of the tasks behind it.
-        patterns: What kinds of failure or success the optimizer saw, one line each.
-        merge_level: 0 for a patch from reflect, else the level of the merge that made it.
-    """
-
-    reasoning: str
-    edits: tuple[Edit, ...]
-    source_type: SourceType
-    task_ids: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
-    merge_level: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SignTest:
-    """The exact sign test on the tasks whose score changed between two skills.
-
-    Attributes:
-        better: Tasks on which the candidate scored higher.
-        worse: Tasks on which it scored lower.
-        p_value: One-sided: the chance of at least `better` of `better + worse` if either were equally likely; 1.0
-            where no task changed.
-    """
-
-    better: int
-    worse: int
-    p_value: float
-
-
-class Action(StrEnum):
-    """What a step did to the current skill. The first four are the public names."""
-
-    ACCEPT_NEW_BEST = "accept_new_best"
-    ACCEPT = "accept"
-    REJECT = "reject"
-    FORCE_ACCEPT = "force_accept"
-    SKIP_NO_PATCHES = "skip_no_patches"
-    SKIP_NO_CHANGE = "skip_no_change"
-    SKIP_UNMEASURED = "skip_unmeasured"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The gate's verdict on a candidate.
-
-    Attributes:
-        action: What happens to the current skill.
-        reason: Why, in words, with the numbers.
-        current_score: Gate score of the current skill, a mean over the selection tasks, 0 to 1.
-        candidate_score: Gate score of the candidate; None where the gate stopped early or measured nothing.
-        upper_bound: The highest gate score the candidate could still have reached; None where nothing was measured.
-        measured: Selection tasks measured with the candidate.
-        total: Selection tasks there are.
-        sign_test: On the tasks measured with both skills; None where there were none.
-        rollouts: What was measured, in the gate's order.
-    """
-
-    action: Action
-    reason: str
-    current_score: Fraction
-    candidate_score: Fraction | None = None
-    upper_bound: Fraction | None = None
-    measured: int = 0
-    total: int = 0
-    sign_test: SignTest | None = None
-    rollouts: tuple[Rollout, ...] = ()
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the candidate becomes the current skill."""
-        return self.action in (Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT)

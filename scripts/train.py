@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""Train a skill; the entry that notebooks and job schedulers call. Same arguments as `skillopt train`."""
+
+from __future__ import annotations
+
+import sys
+
+from skillopt.cli.main import main_train
+
+if __name__ == "__main__":
+    sys.exit(main_train())

@@ -1,0 +1,134 @@
+"""Training and evaluation from Python: what the commands do, without a terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from skillopt.config.load import LoadedConfig, load_config
+from skillopt.errors import LimitReached, MeasurementError, ModelError
+from skillopt.evaluation.runner import Observer
+from skillopt.evaluation.scores import gate_value
+from skillopt.evaluation.statistics import PairedDifference, paired_difference
+from skillopt.models.meter import Spending
+from skillopt.models.prices import Prices
+from skillopt.run.accounts import Accounts
+from skillopt.run.event_log import Subscriber
+from skillopt.run.evidence import EvidenceStore
+from skillopt.run.measuring import open_evaluator
+from skillopt.run.models import OnRetry, open_models
+from skillopt.run.opening import make_directory, open_run, run_directory
+from skillopt.run.outcome import EndState, Outcome
+from skillopt.run.setup import Setup, prepare
+from skillopt.skill.document import Skill
+from skillopt.trainer import train as train_run
+from skillopt.types import Place, Rollout, SplitName, Task
+
+
+async def train(
+    config: str | Path | LoadedConfig,
+    overrides: Sequence[str] = (),
+    *,
+    subscribers: Sequence[Subscriber] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> Outcome:
+    """Train a skill as a configuration says.
+
+    Args:
+        config: A configuration file, or one that is loaded.
+        overrides: Texts of the form `section.key=value`, for a file.
+        subscribers: Told of every event.
+        environment: Where keys are looked up.
+
+    Returns:
+        How it ended, also where a provider failed or a limit was reached after the baseline was measured.
+
+    Raises:
+        SkillOptError: If it could not begin, or the baseline could not be measured.
+    """
+    loaded = config if isinstance(config, LoadedConfig) else load_config(config, overrides)
+    setup = prepare(loaded)
+    directory = run_directory(setup.config)
+    async with open_run(setup, directory=directory, subscribers=subscribers, environment=environment) as run:
+        try:
+            return await train_run(run)
+        except (ModelError, MeasurementError, LimitReached) as error:
+            ended = EndState.LIMIT_REACHED if isinstance(error, LimitReached) else EndState.PROVIDER_FAILED
+            outcome = run.stop(ended, error)
+            if outcome is None:
+                raise
+            return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Skills measured on the same tasks.
+
+    Attributes:
+        rollouts: For each skill one rollout a task, in the order of the tasks.
+        differences: For each skill after the first, how it compares with the first on the tasks that both were measured
+            on, by `evaluation.gate_metric`; None where there are none.
+        spent: What was paid for it by this process.
+    """
+
+    rollouts: tuple[tuple[Rollout, ...], ...]
+    differences: tuple[PairedDifference | None, ...]
+    spent: Spending
+
+
+def split_tasks(setup: Setup, split: SplitName | Literal["all"]) -> tuple[Task, ...]:
+    """Return the tasks of a split, or of all three."""
+    names: tuple[SplitName, ...] = ("train", "val", "test") if split == "all" else (split,)
+    return tuple(task for name in names for task in setup.splits[name])
+
+
+async def evaluate(
+    setup: Setup,
+    skills: Sequence[Skill],
+    tasks: Sequence[Task],
+    *,
+    directory: Path,
+    observer: Observer,
+    on_retry: OnRetry,
+    environment: Mapping[str, str] = os.environ,
+) -> Evaluation:
+    """Measure skills on the same tasks, one skill after the other; evidence in the directory answers first.
+
+    A task that could not be measured says why and has no score; it takes part in no comparison.
+
+    Args:
+        setup: Settings and environment, from `skillopt.run.setup.prepare`.
+        skills: At least one.
+        tasks: The tasks.
+        directory: Where the evidence is kept; made where missing. Any number of evaluations may share it.
+        observer: Told of every rollout.
+        on_retry: Told of retries.
+        environment: Where keys are looked up.
+
+    Raises:
+        SkillOptError: If the target can never answer, or the directory cannot be used.
+    """
+    make_directory(directory)
+    accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()))
+    with EvidenceStore(directory / "evidence.sqlite") as evidence:
+        async with open_models(setup.config, accounts, environment=environment, on_retry=on_retry) as models:
+            evaluator = open_evaluator(setup, models, evidence, observer=observer, part_of_a_run=False)
+            rollouts = tuple([await evaluator.measure(skill, tasks, Place("eval")) for skill in skills])
+    differences = tuple(_difference(setup, rollouts[0], other) for other in rollouts[1:])
+    return Evaluation(rollouts, differences, accounts.paid.total())
+
+
+def _difference(setup: Setup, first: Sequence[Rollout], second: Sequence[Rollout]) -> PairedDifference | None:
+    evaluation = setup.config.evaluation
+    pairs = [(one.score, two.score) for one, two in zip(first, second, strict=True) if one.score and two.score]
+    if not pairs:
+        return None
+    metric, weight = evaluation.gate_metric, evaluation.gate_mixed_weight
+    return paired_difference(
+        [gate_value(one, metric, weight=weight) for one, _ in pairs],
+        [gate_value(two, metric, weight=weight) for _, two in pairs],
+    )

@@ -1,0 +1,97 @@
+"""Loading Python code that a configuration names: an environment's file, a scorer's function.
+
+The bytes that are digested are the bytes that run: no cached bytecode, no search path. The code gets a private module
+name, so it can neither shadow a package nor be mistaken for another file of the same name. Whatever goes wrong in it
+is an `EnvironmentLoadError` that names its file and line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from skillopt.digests import digest
+from skillopt.errors import EnvironmentLoadError
+
+_ALONE = "A file that a configuration names stands alone: install what it imports, or make it a package of its own."
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCode:
+    """A module and which code it is.
+
+    Attributes:
+        module: The executed module.
+        sha256: Digest of the source file's bytes, 64 hexadecimal digits.
+    """
+
+    module: ModuleType
+    sha256: str
+
+
+def load_file(path: Path) -> LoadedCode:
+    """Execute a Python file under a private module name.
+
+    Args:
+        path: The file.
+
+    Raises:
+        EnvironmentLoadError: If it is missing, is not valid Python, or raises while it is executed.
+    """
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise EnvironmentLoadError(
+            f"{path}: {error.strerror or error}", hint="Give the path of a Python file that exists."
+        ) from error
+    try:
+        code = compile(source, str(path), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise EnvironmentLoadError(f"{path}, line {error.lineno}: {error.msg}") from error
+    except ValueError as error:  # a null byte
+        raise EnvironmentLoadError(f"{path}: not a Python file: {error}") from error
+    sha256 = hashlib.sha256(source).hexdigest()
+    module = ModuleType(f"_skillopt_code_{digest([str(path), sha256])[:16]}")
+    module.__file__ = str(path)
+    # Dataclasses and pydantic look their annotations up through sys.modules; the name is ours alone.
+    sys.modules[module.__name__] = module
+    try:
+        exec(code, module.__dict__)
+    except (Exception, SystemExit) as error:  # the seam to code that is not ours: any fault of it is a load error
+        del sys.modules[module.__name__]
+        raise EnvironmentLoadError(
+            f"{_where(error, path)}: {type(error).__name__}: {error}",
+            hint=_ALONE if isinstance(error, ImportError) else "",
+        ) from error
+    return LoadedCode(module, sha256)
+
+
+def load_module(name: str) -> LoadedCode:
+    """Import an installed module.
+
+    Args:
+        name: Its dotted name.
+
+    Raises:
+        EnvironmentLoadError: If it cannot be imported, or has no source file to tell its versions apart.
+    """
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # the seam to code that is not ours
+        raise EnvironmentLoadError(
+            f"module {name!r} cannot be imported: {type(error).__name__}: {error}",
+            hint="Install it into this environment, or name a file: path/to/file.py:function.",
+        ) from error
+    if not module.__file__:
+        raise EnvironmentLoadError(f"module {name!r} has no source file", hint="Name the module that holds the code.")
+    return LoadedCode(module, hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest())
+
+
+def _where(error: BaseException, path: Path) -> str:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}, line {lines[-1]}" if lines else str(path)

@@ -1,0 +1,55 @@
+"""The learning rate: how many edits one step may make, and how that budget falls over a run.
+
+It says how many, never which ones; ranking belongs to `step/select.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, TypeAlias, get_args
+
+Scheduler: TypeAlias = Literal["constant", "linear", "cosine"]
+"""Names of the schedules, as `optimizer.lr_scheduler` spells them."""
+
+
+def edit_budget(scheduler: Scheduler, step: int, *, total_steps: int, maximum: int, minimum: int) -> int:
+    """Return the most edits that one step may make.
+
+    With a = maximum, b = minimum, T = total_steps and t = min(step, T), rounding halves to the even neighbour:
+
+        constant    a
+        linear      max(b, round(a + (b - a) * t / T))
+        cosine      max(b, round(b + (a - b) / 2 * (1 + cos(pi * t / T))))
+
+    Both decays count the step as done, so the last step gets b, and the first one of a short run may get less than a.
+    A run of one step gets a. The budget is 0 only where the caller asked for 0 at that end. It depends on the step's
+    number alone, so skipped steps and runs that are played again see the same schedule.
+
+    Args:
+        scheduler: The schedule's name.
+        step: From 1 over the whole run; a step beyond the last has the last one's budget.
+        total_steps: Steps of the whole run.
+        maximum: The learning rate, in edits a step, 0 or more.
+        minimum: Where the decay ends, 0 or more; a constant schedule does not look at it.
+
+    Raises:
+        ValueError: For an unknown schedule, a step below 1, a negative bound, or a decay that would have to rise.
+    """
+    if scheduler not in get_args(Scheduler):
+        raise ValueError(f"schedule {scheduler!r} is unknown; it must be one of {', '.join(get_args(Scheduler))}")
+    if step < 1:
+        raise ValueError(f"step is {step}; steps are counted from 1")
+    if maximum < 0 or minimum < 0:
+        raise ValueError(f"the edit budget goes from {maximum} to {minimum}; neither may be negative")
+    if scheduler == "constant":
+        return maximum
+    if minimum > maximum:
+        raise ValueError(f"the minimum of the edit budget is {minimum}, above its maximum {maximum}")
+    if total_steps <= 1:
+        return maximum
+    done = min(step, total_steps)
+    if scheduler == "linear":
+        budget = maximum + (minimum - maximum) * done / total_steps
+    else:
+        budget = minimum + 0.5 * (maximum - minimum) * (1 + math.cos(math.pi * done / total_steps))
+    return max(minimum, round(budget))

@@ -1,0 +1,197 @@
+"""The lean client for every server that speaks OpenAI's chat completions: the hot path of a run.
+
+One request, one answer, one HTTP session. What goes over the wire is `wire`'s part, which server is meant `providers`'
+part, and trying again, waiting in line and counting are wrappers' parts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from skillopt.config.schema import RoleSettings
+from skillopt.errors import ConfigError, ModelError
+from skillopt.models.base import ChatModel, ChatReply, ChatRequest
+from skillopt.models.failures import Reporter, asked_wait, provider_words, shown_address
+from skillopt.models.wire import Dialect, fixed_fields, model_identity, parse_json, read_reply, request_body
+from skillopt.types import JsonValue
+
+CONNECT_SECONDS = 30.0
+"""Most seconds that opening a connection may take; the whole call has the `timeout` of its settings."""
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class CompatibleClient(ChatModel):
+    """A chat model behind an OpenAI-compatible address.
+
+    It belongs to the event loop in which it is first asked. Redirects are not followed, so a key goes to no host but
+    the configured one; cookies are not kept.
+
+    Args:
+        provider: The provider's name, as in `provider:model`.
+        model: The model's name, as the server knows it.
+        base_url: Address of the API up to and including `/v1`. User and password in it are sent as basic
+            authentication if there is no key, and shown nowhere.
+        settings: How the model is called; `timeout` reaches the socket.
+        dialect: Where this server's API differs.
+        key: The key, or None to send none. It appears in no message, no `repr` and not in `identity`.
+        key_variable: Name of the environment variable that held the key, for messages.
+        address: What `identity` calls the address, where `base_url` says nothing of the model, such as the port that a
+            local server happens to get; by default `base_url` without credentials and query.
+
+    Raises:
+        ConfigError: If `base_url` is no HTTP address, the key cannot be sent in a header, or the settings ask for what
+            the dialect cannot say.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        model: str,
+        *,
+        base_url: str,
+        settings: RoleSettings,
+        dialect: Dialect | None = None,
+        key: str | None = None,
+        key_variable: str = "",
+        address: str = "",
+    ) -> None:
+        dialect = dialect or Dialect()
+        base = _parse_address(base_url, provider)
+        shown = shown_address(base)
+        secrets = (key, base.password, *base.query.values())
+        self._reporter = Reporter(f"{provider}:{model}", shown, key_variable, tuple(text for text in secrets if text))
+        self._url = (base / "chat/completions").with_query(base.query).with_user(None)
+        self._headers = _headers(key, base, key_variable)
+        self._timeout = settings.timeout
+        self._fixed = fixed_fields(model, settings, dialect)
+        self._constrain = dialect.constrains_schema if settings.schema_replies is None else settings.schema_replies
+        self._proxy_headers: dict[str, str] = {}
+        self._session: aiohttp.ClientSession | None = None
+        self._identity = model_identity(provider, model, address or shown, settings=settings, constrain=self._constrain)
+
+    def __repr__(self) -> str:
+        return f"CompatibleClient({self._reporter.model!r}, base_url={self._reporter.address!r})"
+
+    @property
+    def identity(self) -> Mapping[str, JsonValue]:
+        """Provider, model, address and every setting that shapes a reply; unset ones as None."""
+        return self._identity
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Ask once.
+
+        Raises:
+            TransientModelError: If the connection or the server failed, or the answer is no whole reply.
+            RateLimitError: If the server asks to wait.
+            FatalModelError: If the server refused for good, redirects, or cannot be trusted.
+        """
+        body = request_body(request, self._fixed, constrain=self._constrain)
+        session = self._session or self._open()
+        try:
+            async with session.post(
+                self._url, data=body, headers=self._headers, proxy_headers=self._proxy_headers, allow_redirects=False
+            ) as response:
+                answer = await response.read()
+        except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
+            raise self._connection_error(error) from error
+        if not 200 <= response.status < 300:
+            raise self._refusal(response.status, response.headers, answer)
+        return read_reply(answer, self._reporter, content_type=response.headers.get("Content-Type", ""))
+
+    async def close(self) -> None:
+        """Close the connections; safe to call twice."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        proxy, credentials = _find_proxy(self._url)
+        if self._url.scheme == "https":  # the proxy opens a tunnel and reads headers of its own
+            self._proxy_headers = credentials
+        else:
+            self._headers |= credentials
+        self._session = aiohttp.ClientSession(
+            # The limiter decides how many calls are in flight; a second limit here would only hide waiting.
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=proxy,
+        )
+        return self._session
+
+    def _connection_error(self, error: Exception) -> ModelError:
+        reporter = self._reporter
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return reporter.fatal(
+                f"the certificate of {reporter.address} is not trusted: {reporter.quote(str(error.certificate_error))}",
+                hint="SSL_CERT_FILE can name the certificates to trust.",
+            )
+        if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError):
+            return reporter.transient(f"no answer within {self._timeout:g} s, the `timeout` of this role")
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+            return reporter.transient(
+                f"cannot connect to {reporter.address}: {reporter.quote(str(error))}",
+                hint="Is the server running, and is `base_url` its address?",
+            )
+        return reporter.transient(f"the connection broke: {type(error).__name__}: {reporter.quote(str(error))}")
+
+    def _refusal(self, status: int, headers: Mapping[str, str], answer: bytes) -> ModelError:
+        if 300 <= status < 400:
+            target = headers.get("Location", "")
+            return self._reporter.refusal(status, f"the server redirects to {target or 'another address'}")
+        text = answer.decode("utf-8", "replace")
+        words, code = provider_words(parse_json(answer))
+        return self._reporter.refusal(status, words or text, code=code, wait=asked_wait(headers, now=time.time()))
+
+
+def _parse_address(base_url: str, provider: str) -> URL:
+    try:
+        url = URL(base_url.strip())
+        usable = url.scheme in ("http", "https") and bool(url.host)
+    except ValueError:
+        usable, url = False, URL()
+    if not usable:
+        # The value itself is not shown: it may hold a password.
+        raise ConfigError(
+            f"the base_url of {provider} is no http:// or https:// address",
+            hint="It is the API's address up to and including /v1, such as http://localhost:8000/v1.",
+        )
+    path = url.path.rstrip("/").removesuffix("/chat/completions")
+    return url.with_path(path, keep_query=True)
+
+
+def _headers(key: str | None, base: URL, key_variable: str) -> dict[str, str]:
+    headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "skillopt"}
+    if key:
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(
+                f"the key{f' in {key_variable}' if key_variable else ''} holds a space, a line break or another "
+                "character that no key has",
+                hint="Set it again, without quotation marks or line breaks around it.",
+            )
+        headers["Authorization"] = f"Bearer {key}"
+    elif base.user:
+        headers["Authorization"] = aiohttp.encode_basic_auth(base.user, base.password or "")
+    return headers
+
+
+def _find_proxy(url: URL) -> tuple[URL | None, dict[str, str]]:
+    """Return the proxy that the system names for an address, and its credentials as headers.
+
+    Looked up once a session: aiohttp's own way asks a thread before every call.
+    """
+    host = url.host or ""
+    named = getproxies().get(url.scheme)
+    if not named or host in _LOOPBACK or proxy_bypass(host):
+        return None, {}
+    proxy = URL(named)
+    if not proxy.user:
+        return proxy, {}
+    credentials = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
+    return proxy.with_user(None), {"Proxy-Authorization": credentials}

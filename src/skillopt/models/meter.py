@@ -1,0 +1,150 @@
+"""Counting what models were asked: calls, tokens and dollars by role, stage, epoch and step.
+
+A meter only counts. What a reply costs is known by `prices.py`; which limits there are is not decided here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from skillopt.models.base import ChatModel, ChatReply, ChatRequest
+from skillopt.models.prices import Prices
+from skillopt.types import JsonValue, Place, Role, Usage
+
+NameT = TypeVar("NameT")
+
+
+@dataclass(frozen=True, slots=True)
+class MeterRow:
+    """What one role used in one stage of one step.
+
+    Attributes:
+        role: Target or optimizer.
+        stage: The method's word, as in `Place.stage`.
+        epoch: From 1; 0 before training.
+        step: From 1 over the whole run; 0 before training.
+        usage: Calls, and tokens apart by fresh, cached and output.
+        dollars: Their price; None as soon as the price of one call is unknown.
+    """
+
+    role: Role
+    stage: str
+    epoch: int
+    step: int
+    usage: Usage
+    dollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """A total: calls, tokens, and dollars or None where one of the prices is unknown."""
+
+    usage: Usage
+    dollars: float | None
+
+
+def total(rows: Iterable[MeterRow]) -> Spending:
+    """Return the sum of rows; the same for any order of them."""
+    usage = Usage()
+    prices: list[float | None] = []
+    for row in rows:
+        usage += row.usage
+        prices.append(row.dollars)
+    known = [price for price in prices if price is not None]
+    return Spending(usage, math.fsum(known) if len(known) == len(prices) else None)
+
+
+class Meter:
+    """A tally of calls. What it shows does not depend on the order in which they came."""
+
+    def __init__(self) -> None:
+        self._usage: dict[tuple[Role, str, int, int], Usage] = {}
+        # Exact, so that the sum is the same whoever finishes first.
+        self._dollars: dict[tuple[Role, str, int, int], Fraction | None] = {}
+
+    def add(self, role: Role, place: Place, usage: Usage, dollars: float | None) -> None:
+        """Count the usage of one or more calls that belong to a place.
+
+        Args:
+            role: Who was asked.
+            place: Where in the run; stage, epoch and step are told apart.
+            usage: Calls and tokens.
+            dollars: Their price, at least 0, or None where it is unknown.
+
+        Raises:
+            ValueError: If `dollars` is negative or no finite number.
+        """
+        if dollars is not None and not (math.isfinite(dollars) and dollars >= 0):
+            raise ValueError(f"dollars is {dollars!r}; it must be a finite number, 0 or more")
+        key = (role, place.stage, place.epoch, place.step)
+        self._usage[key] = self._usage.get(key, Usage()) + usage
+        sum_so_far = self._dollars.get(key, Fraction(0))
+        self._dollars[key] = None if dollars is None or sum_so_far is None else sum_so_far + Fraction(dollars)
+
+    def rows(self) -> tuple[MeterRow, ...]:
+        """Return the tally, ordered by epoch, step, role and stage."""
+        keys = sorted(self._usage, key=lambda key: (key[2], key[3], key[0], key[1]))
+        return tuple(MeterRow(*key, self._usage[key], _as_float(self._dollars[key])) for key in keys)
+
+    def total(self, role: Role | None = None) -> Spending:
+        """Return the total, of one role or of both."""
+        return total(row for row in self.rows() if role is None or row.role == role)
+
+    def by_role(self) -> dict[Role, Spending]:
+        """Return the totals of the roles that were asked."""
+        return _totals((row.role, row) for row in self.rows())
+
+    def by_stage(self) -> dict[str, Spending]:
+        """Return the totals of the stages, both roles together."""
+        return _totals((row.stage, row) for row in self.rows())
+
+    def by_step(self) -> dict[int, Spending]:
+        """Return the totals of the steps, both roles together; step 0 is what came before training."""
+        return _totals((row.step, row) for row in self.rows())
+
+
+def _totals(named_rows: Iterable[tuple[NameT, MeterRow]]) -> dict[NameT, Spending]:
+    groups: dict[NameT, list[MeterRow]] = {}
+    for name, row in named_rows:
+        groups.setdefault(name, []).append(row)
+    return {name: total(groups[name]) for name in groups}
+
+
+def _as_float(dollars: Fraction | None) -> float | None:
+    return None if dollars is None else float(dollars)
+
+
+class MeteredModel:
+    """A model whose replies are counted as paid, those that are of no use too.
+
+    Args:
+        model: The model that is asked; one that answers from records belongs outside of the meter.
+        meter: Where it is counted.
+        role: Target or optimizer.
+        prices: What its tokens cost.
+    """
+
+    def __init__(self, model: ChatModel, meter: Meter, *, role: Role, prices: Prices) -> None:
+        self._model = model
+        self._meter = meter
+        self._role: Role = role
+        self._prices = prices
+
+    @property
+    def identity(self) -> Mapping[str, JsonValue]:
+        """The identity of the model behind it."""
+        return self._model.identity
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Ask the model and count its reply."""
+        reply = await self._model.reply(request)
+        self._meter.add(self._role, request.place, reply.usage, self._prices.dollars(self._role, reply.usage))
+        return reply
+
+    async def close(self) -> None:
+        """Close the model behind it."""
+        await self._model.close()

@@ -1,0 +1,74 @@
+"""What the tokens of a model cost, in dollars.
+
+Prices given in the configuration come first, then the public price list that ships with genai-prices. It is read from
+the installed package only: nothing is fetched and no thread is started. An unknown price stays unknown.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+
+from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
+from skillopt.types import Role, Usage
+
+FREE_PROVIDERS = frozenset({"llamacpp", "local", "ollama", "simulated", "vllm"})
+"""Providers that run on the user's own machines."""
+
+_MILLION = 1_000_000
+
+
+class Prices:
+    """The prices of both roles.
+
+    Args:
+        models: The two models as configured.
+        on: The day whose public prices hold, at noon UTC where they change within a day. A run takes its first day,
+            so that a later start of it finds the same prices.
+    """
+
+    def __init__(self, models: ModelSettings, *, on: date) -> None:
+        self._models: dict[Role, RoleSettings] = {"target": models.target, "optimizer": models.optimizer}
+        self._at = datetime.combine(on, time(12), tzinfo=UTC)
+
+    def dollars(self, role: Role, usage: Usage) -> float | None:
+        """Return what tokens of a role's model cost in dollars, or None where nobody knows.
+
+        Exact for the usage of one call; for a sum of calls a price that rises with the length of a prompt is the one
+        of a single long prompt.
+        """
+        settings = self._models[role]
+        provider, _, model = settings.name.partition(":")
+        if usage.calls == 0 and usage.tokens == 0:
+            return 0.0
+        if settings.price is None and provider in FREE_PROVIDERS:
+            return 0.0
+        if usage.tokens == 0:
+            return None  # The server did not say how many tokens it used.
+        if settings.price is not None:
+            return _given(settings.price, usage)
+        return self._public(provider, model, usage)
+
+    def _public(self, provider: str, model: str, usage: Usage) -> float | None:
+        # A large table, half a second to load: only runs on hosted models pay for it.
+        from genai_prices import Usage as PricedUsage
+        from genai_prices import calc_price
+
+        if not provider or not model:
+            return None
+        tokens = PricedUsage(
+            input_tokens=usage.fresh_tokens + usage.cached_tokens,
+            cache_read_tokens=usage.cached_tokens,
+            output_tokens=usage.output_tokens,
+        )
+        try:
+            price = calc_price(tokens, model, provider_id=provider, genai_request_timestamp=self._at)
+        except LookupError:
+            return None
+        return float(price.total_price)
+
+
+def _given(price: PriceSettings, usage: Usage) -> float:
+    cached = price.input if price.cached_input is None else price.cached_input
+    return (
+        usage.fresh_tokens * price.input + usage.cached_tokens * cached + usage.output_tokens * price.output
+    ) / _MILLION

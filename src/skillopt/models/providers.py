@@ -1,0 +1,239 @@
+"""Which model a name means: the table of providers, and the one way from settings to a model behind the network.
+
+A name picks exactly one provider and one client; nothing falls back to another. `local:` and simulated models are
+opened elsewhere.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from skillopt.config.schema import RoleSettings
+from skillopt.errors import ConfigError
+from skillopt.models.base import ChatModel
+from skillopt.models.wire import Dialect
+from skillopt.types import Role
+
+_PLAIN = Dialect()
+_TEMPLATE = Dialect(thinking="chat_template")
+_TEMPLATE_WITH_SCHEMA = Dialect(thinking="chat_template", constrains_schema=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One provider of models.
+
+    Attributes:
+        name: The word ahead of the colon.
+        client: `compatible` for the lean client, `adapted` for pydantic-ai.
+        base_url: Address of its API; "" where the configuration or the client's own library gives it.
+        key_variables: Environment variables that may hold its key, the first one set counts.
+        key_needed: Whether it answers nothing without a key.
+        dialect: Where its API differs; for the lean client only.
+    """
+
+    name: str
+    client: Literal["compatible", "adapted"]
+    base_url: str = ""
+    key_variables: tuple[str, ...] = ()
+    key_needed: bool = True
+    dialect: Dialect = _PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """A model's name in its two parts.
+
+    Attributes:
+        provider: A name in `PROVIDERS`, or one of `OPENED_ELSEWHERE`.
+        model: What the provider calls the model; may hold colons and slashes.
+    """
+
+    provider: str
+    model: str
+
+
+def _hosted(name: str, base_url: str, variable: str, dialect: Dialect) -> Provider:
+    return Provider(name, "compatible", base_url, (variable,), dialect=dialect)
+
+
+def _served(name: str, base_url: str, variable: str, dialect: Dialect) -> Provider:
+    return Provider(name, "compatible", base_url, (variable,) if variable else (), key_needed=False, dialect=dialect)
+
+
+PROVIDERS: Mapping[str, Provider] = MappingProxyType(
+    {
+        provider.name: provider
+        for provider in (
+            _hosted(
+                "openai",
+                "https://api.openai.com/v1",
+                "OPENAI_API_KEY",
+                Dialect("max_completion_tokens", constrains_schema=True),
+            ),
+            _hosted(
+                "openrouter",
+                "https://openrouter.ai/api/v1",
+                "OPENROUTER_API_KEY",
+                Dialect(thinking="reasoning", constrains_schema=True),
+            ),
+            _hosted("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", Dialect(thinking="enabled_type")),
+            # Alibaba's own service has the switch as a field of its own; vLLM, which serves the same models, has not.
+            _hosted(
+                "qwen",
+                "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+                "DASHSCOPE_API_KEY",
+                Dialect(thinking="enable_thinking"),
+            ),
+            _hosted("minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", Dialect(thinking="adaptive_type")),
+            _hosted("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", Dialect(thinking="enabled_type")),
+            _hosted("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", Dialect(thinking="enabled_type")),
+            _hosted("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", Dialect(constrains_schema=True)),
+            _hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", Dialect("max_completion_tokens")),
+            _hosted("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", _PLAIN),
+            _hosted("xai", "https://api.x.ai/v1", "XAI_API_KEY", Dialect(constrains_schema=True)),
+            _hosted(
+                "fireworks",
+                "https://api.fireworks.ai/inference/v1",
+                "FIREWORKS_API_KEY",
+                Dialect(constrains_schema=True),
+            ),
+            _served("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", _TEMPLATE_WITH_SCHEMA),
+            _served("llamacpp", "http://localhost:8080/v1", "LLAMA_API_KEY", _TEMPLATE_WITH_SCHEMA),
+            _served(
+                "ollama",
+                "http://localhost:11434/v1",
+                "OLLAMA_API_KEY",
+                Dialect(thinking="effort", constrains_schema=True),
+            ),
+            _served("lmstudio", "http://localhost:1234/v1", "", Dialect(constrains_schema=True)),
+            _served("compatible", "", "", _TEMPLATE),
+            Provider("anthropic", "adapted", key_variables=("ANTHROPIC_API_KEY",)),
+            Provider("azure", "adapted", key_variables=("AZURE_OPENAI_API_KEY",)),
+            Provider("google", "adapted", key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+            # These two may also take the credentials that their clouds' tools leave on a machine.
+            Provider("google-cloud", "adapted", key_needed=False),
+            Provider("bedrock", "adapted", key_variables=("AWS_BEARER_TOKEN_BEDROCK",), key_needed=False),
+        )
+    }
+)
+"""Every provider that is reached by network, by its name."""
+
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "gemini": "google",
+        "google-vertex": "google-cloud",
+        "dashscope": "qwen",
+        "grok": "xai",
+        "llama.cpp": "llamacpp",
+        "moonshotai": "moonshot",
+        "openai_compatible": "compatible",
+    }
+)
+"""Other words for the same providers."""
+
+OPENED_ELSEWHERE = ("local", "simulated")
+"""Providers whose models run on this machine without a server of the user's."""
+
+
+def parse_model_name(name: str, *, key: str = "the model's name") -> ModelName:
+    """Take a model's name apart at its first colon; an alias becomes the provider's own name.
+
+    Args:
+        name: Such as `openai:gpt-5.5` or `openrouter:qwen/qwen3-32b:free`.
+        key: Where the name was set, for messages, such as `model.target.name`.
+
+    Raises:
+        ConfigError: If there is no provider, no model, or no provider of that name.
+    """
+    provider, colon, model = (part.strip() for part in name.partition(":"))
+    known = (*PROVIDERS, *OPENED_ELSEWHERE)
+    listing = f"Providers: {', '.join(known)}."
+    if not colon or not provider or not model:
+        raise ConfigError(
+            f"{key} is {name!r}; it must be provider:model, such as openai:gpt-5.5 or ollama:qwen3", hint=listing
+        )
+    provider = ALIASES.get(provider.lower(), provider.lower())
+    if provider not in known:
+        near = difflib.get_close_matches(provider, (*known, *ALIASES), n=1)
+        suggestion = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(
+            f"{key} is {name!r}, but there is no provider {provider!r}{suggestion}",
+            hint=f"{listing} Any other OpenAI-compatible server: compatible:{model} with its base_url.",
+        )
+    return ModelName(provider, model)
+
+
+def open_remote_model(role: Role, settings: RoleSettings, environment: Mapping[str, str]) -> ChatModel:
+    """Open the model that settings name, without asking it anything.
+
+    Args:
+        role: Whose model it is, for messages.
+        settings: The role's settings.
+        environment: Where keys are looked up; the caller passes `os.environ`.
+
+    Returns:
+        The bare model: retry, limiter, meter and journal are put around it by the caller, who closes it.
+
+    Raises:
+        ConfigError: If the name, the address or the key is missing or wrong.
+        MissingDependencyError: If the provider needs the extra `[providers]`.
+    """
+    name = parse_model_name(settings.name, key=f"model.{role}.name")
+    if name.provider in OPENED_ELSEWHERE:
+        raise ConfigError(f"model.{role}.name is {settings.name!r}, which is not a model behind a network address")
+    provider = PROVIDERS[name.provider]
+    key, variable = _find_key(role, settings, provider, environment)
+    if provider.client == "adapted":
+        from skillopt.models.pydantic_ai import open_adapted_model
+
+        return open_adapted_model(
+            name.provider, name.model, settings=settings, key=key, key_variable=variable, environment=environment
+        )
+    base_url = settings.base_url or provider.base_url
+    if not base_url:
+        raise ConfigError(
+            f"model.{role}.name is {settings.name!r}, so model.{role}.base_url must say where the server is",
+            hint="It is the API's address up to and including /v1, such as http://localhost:8000/v1.",
+        )
+    from skillopt.models.client import CompatibleClient
+
+    return CompatibleClient(
+        name.provider,
+        name.model,
+        base_url=base_url,
+        settings=settings,
+        dialect=provider.dialect,
+        key=key,
+        key_variable=variable,
+    )
+
+
+def _find_key(
+    role: Role, settings: RoleSettings, provider: Provider, environment: Mapping[str, str]
+) -> tuple[str | None, str]:
+    """Return the key and the variable it came from; (None, "") where none is set and none is needed."""
+    asked = settings.api_key_env
+    for variable in (asked,) if asked else provider.key_variables:
+        key = environment.get(variable, "").strip()
+        if key:
+            return key, variable
+    if not asked and not provider.key_needed:
+        return None, ""
+    if asked and not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", asked):
+        # Whoever writes the key itself here must not find it in a log.
+        raise ConfigError(
+            f"model.{role}.api_key_env names no environment variable that is set",
+            hint="It takes the variable's name, never the key. Its value is not shown, since it may be a key.",
+        )
+    wanted = asked or provider.key_variables[0]
+    raise ConfigError(
+        f"model.{role}.name is {settings.name!r}, which needs a key, but the environment variable {wanted} is not set",
+        hint=f"Set {wanted}, or name another variable in model.{role}.api_key_env. "
+        "A server that needs no key: compatible:MODEL with its base_url.",
+    )

@@ -1,0 +1,74 @@
+"""The one append-only log of a run, and those who subscribe to it.
+
+Each line of `events.jsonl` is one event with its type, its number within this start of the run, and a clock reading.
+The terminal, history.json and whatever else watches get the same typed events at the same moment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO
+
+from skillopt.errors import RunDirectoryError
+from skillopt.events import Event
+
+FORMAT_VERSION = 1
+
+Subscriber = Callable[[Event], None]
+
+
+def event_json(event: Event, *, sequence: int) -> str:
+    """Return the log's line for an event, without its line end."""
+    row = {
+        "version": FORMAT_VERSION,
+        "sequence": sequence,
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "event": type(event).__name__,
+        **dataclasses.asdict(event),
+    }
+    return json.dumps(row, ensure_ascii=False)
+
+
+class EventLog:
+    """Appends events to a file and hands them to subscribers, in the order in which they happen.
+
+    Args:
+        path: The file; it is created where missing, and an earlier start's events stay.
+        subscribers: Called with every event; they may not change the run.
+
+    Raises:
+        RunDirectoryError: If the file cannot be written.
+    """
+
+    def __init__(self, path: Path, subscribers: Sequence[Subscriber] = ()) -> None:
+        self._path = path
+        self._subscribers = tuple(subscribers)
+        self._sequence = 0
+        try:
+            self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from error
+
+    def emit(self, event: Event) -> None:
+        """Append an event and tell the subscribers."""
+        try:
+            self._file.write(event_json(event, sequence=self._sequence) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise RunDirectoryError(f"{self._path}: cannot be written: {error.strerror}") from error
+        self._sequence += 1
+        for subscriber in self._subscribers:
+            subscriber(event)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()

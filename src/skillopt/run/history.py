@@ -1,0 +1,241 @@
+"""The views of a run in numbers: the records of history.json and the summary.
+
+Both are functions of what the stages made, so they can be rebuilt from the evidence at any time. Clock readings stand
+apart in `timing`; everything else is equal between two runs with the same replies. Field names are the public ones
+where the public tool has the value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from skillopt.config.schema import Config, EvaluationSettings
+from skillopt.evaluation.scores import format_solved, mean_gate_score, solved
+from skillopt.models.meter import MeterRow
+from skillopt.skill.size import estimate_tokens
+from skillopt.state import Measured, State, Step
+from skillopt.types import Action, EditState, Rollout
+
+SCHEMA_VERSION = 1
+
+Record = dict[str, Any]
+"""One entry of history.json: a JSON object."""
+
+
+def split_scores(rollouts: Sequence[Rollout]) -> Record:
+    """Return how a skill did on tasks: means of what was measured, k/n, and how many could not be measured."""
+    count, measured = solved(rollouts)
+    scores = [rollout.score for rollout in rollouts if rollout.score is not None]
+    return {
+        "hard": count / measured if measured else None,
+        "soft": float(sum(Fraction(score.soft) for score in scores) / measured) if measured else None,
+        "solved": count,
+        "measured": measured,
+        "unmeasured": len(rollouts) - measured,
+        "shown": format_solved(count, measured) if measured else "nothing measured",
+    }
+
+
+def baseline_record(config: Config, seed: Measured, *, rows: Iterable[MeterRow], timing: Mapping[str, float]) -> Record:
+    """Return the record of step 0: the seed skill on the selection split."""
+    state = State(seed=seed, current=seed, best=seed)
+    return {
+        "step": 0,
+        "epoch": 0,
+        "step_in_epoch": None,
+        "action": "baseline",
+        "reason": "the seed skill on the selection split",
+        "train_acc": None,
+        **_standing(config.evaluation, state),
+        "candidate_val_acc": None,
+        "candidate_val_acc_upper_bound": None,
+        "skill_len": len(seed.skill.text),
+        "skill_tokens": estimate_tokens(seed.skill.text),
+        **spending(rows, step=0),
+        "timing": dict(timing),
+    }
+
+
+def step_record(
+    config: Config,
+    before: State,
+    after: State,
+    step: Step,
+    *,
+    step_in_epoch: int,
+    counters: Mapping[str, int],
+    rows: Sequence[MeterRow],
+    timing: Mapping[str, float],
+) -> Record:
+    """Return the record of a step.
+
+    Args:
+        config: The run's settings.
+        before: The state the step began with.
+        after: The state it left.
+        step: What its stages made.
+        step_in_epoch: From 0.
+        counters: Dropped, repaired and repeated replies, fall-backs.
+        rows: What was used of both models so far, for this step and the totals.
+        timing: Seconds by stage.
+    """
+    training = split_scores(step.rollouts)
+    return {
+        "step": after.step,
+        "epoch": after.epoch,
+        "step_in_epoch": step_in_epoch,
+        "action": step.decision.action.value,
+        "reason": step.decision.reason,
+        "train_acc": training["hard"],
+        **_standing(config.evaluation, after),
+        **_candidate(config.evaluation, step),
+        "rollout_hard": training["hard"],
+        "rollout_soft": training["soft"],
+        "rollout_n": training["measured"],
+        "rollout_solved": training["solved"],
+        "rollout_unmeasured": training["unmeasured"],
+        "edit_budget": before.budget,
+        **_edits(step),
+        "counters": dict(sorted(counters.items())),
+        "skill_len": len(after.current.skill.text),
+        "skill_tokens": estimate_tokens(after.current.skill.text),
+        **spending(rows, step=after.step),
+        "timing": dict(timing),
+    }
+
+
+def _standing(evaluation: EvaluationSettings, state: State) -> Record:
+    """The skill that training goes on with, and the best one, on the selection split."""
+    current = split_scores(state.current.rollouts)
+    return {
+        "val_acc": current["hard"],
+        "val_soft": current["soft"],
+        "val_solved": current["solved"],
+        "val_n": current["measured"],
+        "gate_metric": evaluation.gate_metric,
+        "current_score": _gate_score(evaluation, state.current.rollouts),
+        "current_origin": _origin(state.current),
+        "best_score": _gate_score(evaluation, state.best.rollouts),
+        "best_step": state.best.step,
+        "best_origin": _origin(state.best),
+    }
+
+
+def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
+    """The candidate on the selection split; its scores are null where the gate stopped early or gave no verdict."""
+    decision = step.decision
+    whole = decision.candidate_score is not None
+    scores = split_scores(decision.rollouts)
+    bound = decision.upper_bound
+    return {
+        "candidate_hash": step.candidate.skill.digest[:16],
+        "candidate_skill_len": len(step.candidate.skill.text),
+        "candidate_val_acc": scores["hard"] if whole else None,
+        "candidate_val_acc_upper_bound": _hard_bound(decision.rollouts, decision.total) if decision.rollouts else None,
+        "selection_hard": scores["hard"] if whole else None,
+        "selection_soft": scores["soft"] if whole else None,
+        "selection_solved": scores["solved"],
+        "selection_n": scores["measured"],
+        "selection_unmeasured": scores["unmeasured"],
+        "candidate_gate_score": float(decision.candidate_score) if decision.candidate_score is not None else None,
+        "candidate_gate_score_upper_bound": float(bound) if bound is not None else None,
+        "sign_test": None
+        if decision.sign_test is None
+        else {
+            "better": decision.sign_test.better,
+            "worse": decision.sign_test.worse,
+            "p_value": decision.sign_test.p_value,
+        },
+    }
+
+
+def _edits(step: Step) -> Record:
+    """Counts of patches, and of proposals by the one state in which each of them ended."""
+    outcomes = (*step.candidate.outcomes, *step.selected.over_budget)
+    states = Counter([outcome.state for outcome in outcomes] + [entry.state for entry in step.discarded])
+    applied = sum(outcome.state is EditState.APPLIED for outcome in step.candidate.outcomes)
+    return {
+        "n_patches": len(step.patches),
+        "n_failure_patches": sum(patch.source_type == "failure" for patch in step.patches),
+        "n_success_patches": sum(patch.source_type == "success" for patch in step.patches),
+        "n_edits_proposed": sum(len(patch.edits) for patch in step.patches),
+        "n_edits_merged": len(step.merged.edits),
+        "n_edits_ranked": len(step.selected.edits),
+        "support_counts": [edit.support_count for edit in step.selected.edits],
+        "edits": {state.value: states[state] for state in EditState},
+        "edits_repaired": sum(outcome.repaired for outcome in step.candidate.outcomes),
+        "edit_apply_summary": {
+            "total": len(step.candidate.outcomes),
+            "applied": applied,
+            "skipped": len(step.candidate.outcomes) - applied,
+        },
+    }
+
+
+def spending(rows: Iterable[MeterRow], *, step: int) -> Record:
+    """Return what a step used of both models, and the running totals up to and with it.
+
+    Replies that the evidence answered count like those that were paid: what a run used does not depend on how often it
+    was interrupted.
+    """
+    until = [row for row in rows if row.step <= step]
+    return {
+        "usage": _by_role_and_stage(row for row in until if row.step == step),
+        "tokens": _by_stage(row for row in until if row.step == step),
+        "total_usage": _by_role(until),
+    }
+
+
+def _by_role_and_stage(rows: Iterable[MeterRow]) -> Record:
+    return {f"{row.role}.{row.stage}": _amounts([row]) for row in rows}
+
+
+def _by_role(rows: Sequence[MeterRow]) -> Record:
+    return {role: _amounts([row for row in rows if row.role == role]) for role in ("target", "optimizer")}
+
+
+def _by_stage(rows: Iterable[MeterRow]) -> Record:
+    """The public form: prompt and completion tokens by stage."""
+    stages: dict[str, Record] = {}
+    for row in rows:
+        stage = stages.setdefault(row.stage, {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0})
+        stage["calls"] += row.usage.calls
+        stage["prompt_tokens"] += row.usage.fresh_tokens + row.usage.cached_tokens
+        stage["completion_tokens"] += row.usage.output_tokens
+    return stages
+
+
+def _amounts(rows: Sequence[MeterRow]) -> Record:
+    dollars = [row.dollars for row in rows]
+    return {
+        "calls": sum(row.usage.calls for row in rows),
+        "fresh_tokens": sum(row.usage.fresh_tokens for row in rows),
+        "cached_tokens": sum(row.usage.cached_tokens for row in rows),
+        "output_tokens": sum(row.usage.output_tokens for row in rows),
+        "dollars": None if None in dollars else sum(amount for amount in dollars if amount is not None),
+    }
+
+
+def _hard_bound(rollouts: Sequence[Rollout], total: int) -> float:
+    """The highest share of solved tasks still possible: all that were not measured count as solved."""
+    count, measured = solved(rollouts)
+    return (count + total - measured) / total
+
+
+def _gate_score(evaluation: EvaluationSettings, rollouts: Sequence[Rollout]) -> float:
+    return float(mean_gate_score(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight))
+
+
+def _origin(measured: Measured) -> str:
+    return f"step_{measured.step:04d}" if measured.step else "initial_skill"
+
+
+def count_actions(records: Sequence[Record]) -> Record:
+    """Return how many steps accepted, rejected and skipped."""
+    actions = Counter(record["action"] for record in records)
+    accepts = sum(actions[action.value] for action in (Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT))
+    skips = sum(count for action, count in actions.items() if action.startswith("skip"))
+    return {"total_accepts": accepts, "total_rejects": actions[Action.REJECT.value], "total_skips": skips}

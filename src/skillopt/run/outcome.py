@@ -1,0 +1,98 @@
+"""How a run can end: the end states, their exit codes, and what a person should do about each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from skillopt.skill.document import Skill
+from skillopt.types import Action, Decision
+
+
+class EndState(StrEnum):
+    """The end of a run. Only `improved` has exit code 0, so that `skillopt train ... && deploy` is right."""
+
+    IMPROVED = "improved"
+    ALL_REJECTED = "all_rejected"
+    NO_CANDIDATES = "no_candidates"
+    SATURATED = "saturated"
+    PROVIDER_FAILED = "provider_failed"
+    LIMIT_REACHED = "limit_reached"
+
+    @property
+    def exit_code(self) -> int:
+        """The process's exit code. 1 and 2 are left to errors in use, 130 to an interruption."""
+        return _EXIT_CODES[self]
+
+    @property
+    def advice(self) -> str:
+        """A sentence on what to do."""
+        return _ADVICE[self]
+
+
+_EXIT_CODES = {
+    EndState.IMPROVED: 0,
+    EndState.ALL_REJECTED: 10,
+    EndState.NO_CANDIDATES: 11,
+    EndState.SATURATED: 12,
+    EndState.PROVIDER_FAILED: 13,
+    EndState.LIMIT_REACHED: 14,
+}
+
+_ADVICE = {
+    EndState.IMPROVED: "Read best_skill.md and its diff before you use it.",
+    EndState.ALL_REJECTED: (
+        "Candidates were made and none scored strictly higher on the selection split. Look at the edits under steps/; "
+        "try a stronger optimizer, more steps, gate_metric soft or mixed, or more selection tasks."
+    ),
+    EndState.NO_CANDIDATES: (
+        "No step made a skill that differs from the seed. Look at the optimizer's replies under steps/: perhaps no "
+        "training task failed, or its replies could not be read, or its edits found no target."
+    ),
+    EndState.SATURATED: (
+        "The seed skill already has the highest possible score on the selection split, so nothing can be strictly "
+        "higher. Harder tasks would show what a skill can add."
+    ),
+    EndState.PROVIDER_FAILED: (
+        "What was recorded is kept: mend the cause and run the same command again, and it goes on where it stopped "
+        "without paying twice."
+    ),
+    EndState.LIMIT_REACHED: "What was recorded is kept: raise the limit and run the same command again to go on.",
+}
+
+
+def end_state(decisions: Sequence[Decision], *, improved: bool, seed_is_perfect: bool) -> EndState:
+    """Return how a training that ran in order ended.
+
+    Args:
+        decisions: The gate's, one for each step.
+        improved: Whether the best skill scores strictly higher than the seed on the selection split.
+        seed_is_perfect: Whether the seed already had the highest possible score.
+    """
+    if improved:
+        return EndState.IMPROVED
+    if seed_is_perfect:
+        return EndState.SATURATED
+    tried = (Action.REJECT, Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT, Action.SKIP_UNMEASURED)
+    return EndState.ALL_REJECTED if any(decision.action in tried for decision in decisions) else EndState.NO_CANDIDATES
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a training came to.
+
+    Attributes:
+        state: How it ended.
+        message: What happened, in words; for an early end, the error's own.
+        directory: The run directory.
+        best_skill: The best skill; the seed where nothing was better.
+        summary: What summary.json holds.
+    """
+
+    state: EndState
+    message: str
+    directory: Path
+    best_skill: Skill
+    summary: dict[str, object]

@@ -1,0 +1,297 @@
+"""The run: models, evidence, events and spending behind the small protocol that the stages see.
+
+A run is a pure function of its configuration, its data and the replies it got. So there is no resume code here: every
+start plays the loop from the beginning, and recorded evidence answers at once. What stands in the run directory
+besides the evidence is a view, written anew as the loop passes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from skillopt.config.schema import Config
+from skillopt.data.splits import epoch_batches
+from skillopt.digests import generator
+from skillopt.environments.base import Environment, EnvironmentSettings
+from skillopt.errors import SkillOptError, TransientModelError
+from skillopt.evaluation.scores import mean_gate_score
+from skillopt.events import Event, RunEnded, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.models.journal import JournaledModel
+from skillopt.models.structured import Answer, ReplyT, ask
+from skillopt.rejections import Rejection
+from skillopt.run.accounts import Accounts
+from skillopt.run.event_log import EventLog
+from skillopt.run.evidence import EvidenceStore
+from skillopt.run.history import Record, baseline_record, step_record
+from skillopt.run.measuring import open_evaluator
+from skillopt.run.models import Models
+from skillopt.run.outcome import EndState, Outcome, end_state
+from skillopt.run.setup import Setup
+from skillopt.run.stage_clock import StageClock
+from skillopt.run.step_files import write_rollouts, write_step_files
+from skillopt.run.summary import run_card, summary
+from skillopt.skill.document import Skill
+from skillopt.state import Measured, State, Step
+from skillopt.text_files import write_json_atomically, write_text_atomically
+from skillopt.types import Action, Decision, Failure, Message, Place, Rollout, Task
+
+_ANSWER = "answer"
+"""The key, with a place, of a structured answer that the run went on without."""
+
+
+class Run:
+    """One run, as the trainer and the stages see it (`context.StageContext`).
+
+    Args:
+        setup: Settings, tasks, environment and seed skill.
+        directory: The run directory.
+        models: Both models.
+        evidence: What was recorded.
+        events: The event log.
+        accounts: What was used and paid.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        directory: Path,
+        models: Models,
+        evidence: EvidenceStore,
+        events: EventLog,
+        accounts: Accounts,
+    ) -> None:
+        self.directory = directory
+        self.splits = setup.splits
+        self.seed_skill = setup.seed_skill
+        self._config = setup.config
+        self._environment = setup.environment
+        self._card = run_card(setup, models)
+        self._evidence = evidence
+        self._events = events
+        self._accounts = accounts
+        self._optimizer = JournaledModel(models.optimizer, evidence, role="optimizer", on_reply=accounts.use_reply)
+        self._evaluator = open_evaluator(setup, models, evidence, observer=self._observe, part_of_a_run=True)
+        self._records: list[Record] = []
+        self._decisions: list[Decision] = []
+        self._counters: Counter[str] = Counter()
+        self._clock = StageClock()
+        self._progress: tuple[Place, int] | None = None
+        self._state: State | None = None
+
+    @property
+    def config(self) -> Config:
+        """The run's settings."""
+        return self._config
+
+    @property
+    def environment(self) -> Environment[EnvironmentSettings]:
+        """What the tasks are."""
+        return self._environment
+
+    @property
+    def selection(self) -> tuple[Task, ...]:
+        """The selection split, in its order."""
+        return self.splits.val
+
+    async def ask(
+        self, messages: Sequence[Message], place: Place, schema: type[ReplyT], *, may_fall_back: bool = False
+    ) -> Answer[ReplyT]:
+        """Ask the optimizer for a structured reply; what had to be repaired, asked again or dropped is counted."""
+        given_up = self._evidence.get_given_up(_ANSWER, place)
+        if given_up is not None:
+            return self._without_answer(given_up)
+        try:
+            answer = await ask(self._optimizer, messages, place, schema)
+        except TransientModelError as error:
+            if not may_fall_back:
+                raise
+            given_up = Failure("error", place.stage, type(error).__name__, error.message)
+            self._evidence.put_given_up(_ANSWER, place, given_up)
+            return self._without_answer(given_up)
+        for name, happened in (
+            ("replies_repaired", answer.repaired),
+            ("replies_asked_again", answer.asked_again),
+            ("replies_dropped", answer.value is None),
+        ):
+            if happened:
+                self.count(name)
+        return answer
+
+    def _without_answer(self, given_up: Failure) -> Answer[Any]:
+        self.count(f"provider_failed_{given_up.error_type}")
+        return Answer(None, dropped=given_up.message)
+
+    async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place) -> tuple[Rollout, ...]:
+        """Roll out a skill on tasks, in the order of the tasks."""
+        return await self._evaluator.measure(skill, tasks, place)
+
+    def random(self, name: str, *place: int) -> random.Random:
+        """Return the generator of one named random choice."""
+        return generator(self._config.train.seed, name, *place)
+
+    def count(self, name: str) -> None:
+        """Add one to a named counter of the step's record."""
+        self._counters[name] += 1
+
+    def emit(self, event: Event) -> None:
+        """Log an event and tell those who watch."""
+        if isinstance(event, StageStarted):
+            self._clock.start(event.stage)
+        self._events.emit(event)
+        if isinstance(event, StageProgress | StepCommitted):
+            self._events.emit(self._spent())
+
+    def epochs(self) -> range:
+        """The epochs, from 1."""
+        return range(1, self._config.train.num_epochs + 1)
+
+    def batches(self, epoch: int) -> Iterator[tuple[Task, ...]]:
+        """The batches of an epoch: one pass over the shuffled training split."""
+        train = self._config.train
+        yield from epoch_batches(self.splits.train, seed=train.seed, epoch=epoch, batch_size=train.batch_size)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches of one epoch."""
+        return -(-len(self.splits.train) // self._config.train.batch_size)
+
+    @property
+    def total_steps(self) -> int:
+        """Steps over all epochs."""
+        return self._config.train.num_epochs * self.steps_per_epoch
+
+    def saturated(self, state: State) -> bool:
+        """Whether no candidate can be strictly higher than the current skill any more."""
+        evaluation = self._config.evaluation
+        score = mean_gate_score(state.current.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+        return evaluation.use_gate and score == 1
+
+    def begin(self, seed: Measured) -> State:
+        """Commit step 0, the baseline, and return the state that training starts from."""
+        state = State(seed=seed, current=seed, best=seed)
+        record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._clock.stop())
+        write_rollouts(self.directory / "selection_eval_baseline", seed.rollouts)
+        self._commit(state, record)
+        return state
+
+    def commit(self, before: State, step: Step) -> State:
+        """Commit a step: decide what training goes on with, write the views, tell those who watch."""
+        after = _after(before, step)
+        record = step_record(
+            self._config,
+            before,
+            after,
+            step,
+            step_in_epoch=(after.step - 1) % self.steps_per_epoch,
+            counters=self._counters,
+            rows=self._accounts.used.rows(),
+            timing=self._clock.stop(),
+        )
+        self._counters.clear()
+        self._decisions.append(step.decision)
+        directory = self.directory / "steps" / f"step_{after.step:04d}"
+        write_step_files(directory, step)
+        write_json_atomically(directory / "step_record.json", record)
+        self._commit(after, record)
+        return after
+
+    def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
+        """Write the end of a training that ran in order."""
+        for name, rollouts in (("test_eval_baseline", seed_test), ("test_eval", best_test)):
+            if rollouts:
+                write_rollouts(self.directory / name, rollouts)
+        improved = state.best.skill.digest != state.seed.skill.digest and self._better(state.best, state.seed)
+        seed_is_perfect = self.saturated(replace(state, current=state.seed))
+        ended = end_state(self._decisions, improved=improved, seed_is_perfect=seed_is_perfect)
+        return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)
+
+    def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:
+        """Write the end of a training that stopped early; None where not even the baseline was measured."""
+        if self._state is None:
+            self.emit(RunEnded(ended.value, str(error), {}))
+            return None
+        return self._end(self._state, ended, str(error), seed_test=(), best_test=())
+
+    def warn(self, message: str) -> None:
+        """Tell a person something once."""
+        self.emit(Warned(message))
+
+    def _observe(self, place: Place, key: str, rollout: Rollout, *, recorded: bool) -> None:
+        """Account for a rollout and show the progress of its stage."""
+        self._accounts.use_rollout(place, key, rollout)
+        done = self._progress[1] + 1 if self._progress is not None and self._progress[0] == place else 1
+        self._progress = (place, done)
+        outcome = "unmeasured" if rollout.score is None else ("solved" if rollout.score.hard else "failed")
+        self.emit(
+            StageProgress(place.stage, place.epoch, place.step, done, 0, rollout.task.id, outcome, recorded=recorded)
+        )
+
+    def _better(self, one: Measured, other: Measured) -> bool:
+        evaluation = self._config.evaluation
+        first, second = (
+            mean_gate_score(skill.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+            for skill in (one, other)
+        )
+        return first > second
+
+    def _commit(self, state: State, record: Record) -> None:
+        self._state = state
+        self._records.append(record)
+        write_text_atomically(self.directory / "skills" / f"skill_v{state.step:04d}.md", state.current.skill.text)
+        write_text_atomically(self.directory / "best_skill.md", state.best.skill.text)
+        write_json_atomically(self.directory / "history.json", self._records)
+        self.emit(StepCommitted(record))
+
+    def _end(
+        self,
+        state: State,
+        ended: EndState,
+        message: str,
+        *,
+        seed_test: Sequence[Rollout],
+        best_test: Sequence[Rollout],
+    ) -> Outcome:
+        value = summary(
+            self._config,
+            state,
+            ended,
+            message,
+            card=self._card,
+            records=self._records,
+            rows=self._accounts.used.rows(),
+            seed_test=seed_test,
+            best_test=best_test,
+        )
+        write_json_atomically(self.directory / "summary.json", value)
+        self.emit(RunEnded(ended.value, message, value))
+        return Outcome(ended, message, self.directory, state.best.skill, value)
+
+    def _spent(self) -> Spent:
+        used, paid = self._accounts.used, self._accounts.paid
+        roles = ("target", "optimizer")
+        return Spent(
+            paid_calls={role: paid.total(role).usage.calls for role in roles},
+            used_calls={role: used.total(role).usage.calls for role in roles},
+            used_tokens={role: used.total(role).usage.tokens for role in roles},
+            dollars={role: used.total(role).dollars for role in roles},
+        )
+
+
+def _after(before: State, step: Step) -> State:
+    """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
+    decision = step.decision
+    if decision.action is Action.REJECT:
+        rejection = Rejection(before.step, step.candidate.applied, decision.reason)
+        return replace(before, rejections=before.rejections.add(rejection))
+    if not decision.accepted:
+        return before
+    place = {rollout.task.id: number for number, rollout in enumerate(before.seed.rollouts)}
+    rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: place[rollout.task.id]))
+    measured = Measured(step.candidate.skill, rollouts, before.step)
+    return replace(before, current=measured, best=measured if decision.new_best else before.best)

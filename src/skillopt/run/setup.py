@@ -1,0 +1,80 @@
+"""From a configuration to all that a run needs but models: one set-up for train, eval and check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt.config.load import LoadedConfig
+from skillopt.config.schema import Config
+from skillopt.config.validation import validate_section
+from skillopt.data.splits import Splits, load_splits
+from skillopt.environments.base import Environment, EnvironmentSettings
+from skillopt.environments.load import load_environment
+from skillopt.errors import ConfigError
+from skillopt.skill.document import Skill
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything a run is made of, read and checked, before any model is asked.
+
+    Attributes:
+        loaded: The configuration with the origin of each value.
+        splits: The tasks.
+        environment: What they are.
+        seed_skill: The skill that training starts with; empty where none is configured.
+        warnings: What a person should know, a sentence each.
+    """
+
+    loaded: LoadedConfig
+    splits: Splits
+    environment: Environment[EnvironmentSettings]
+    seed_skill: Skill
+    warnings: tuple[str, ...]
+
+    @property
+    def config(self) -> Config:
+        """The settings."""
+        return self.loaded.config
+
+
+def prepare(loaded: LoadedConfig) -> Setup:
+    """Read the tasks, the environment and the seed skill.
+
+    Raises:
+        ConfigError: If a setting does not fit the data or the environment.
+        DataError: If the data is wrong, or a task lacks what the environment needs.
+        EnvironmentLoadError: If the environment cannot be loaded.
+        SkillError: If the seed skill cannot be read.
+    """
+    config = loaded.config
+
+    def validate(settings_class: type[EnvironmentSettings], values: Mapping[str, object]) -> EnvironmentSettings:
+        return validate_section(settings_class, values, provenance=loaded.provenance)
+
+    environment = load_environment(config.env, validate)
+    splits = load_splits(
+        config.env,
+        train_size=config.train.train_size,
+        sel_env_num=config.evaluation.sel_env_num,
+        test_env_num=config.evaluation.test_env_num,
+    )
+    tasks = (*splits.train, *splits.val, *splits.test)
+    for task in tasks:
+        environment.check(task)
+    warnings = (*splits.warnings, *environment.warnings(tasks))
+    return Setup(loaded, splits, environment, _seed_skill(loaded), warnings)
+
+
+def _seed_skill(loaded: LoadedConfig) -> Skill:
+    path = loaded.config.env.skill_init
+    if path is None:
+        return Skill.parse("")
+    if not Path(path).is_file():
+        raise ConfigError(
+            f"{loaded.provenance['env.skill_init']}: env.skill_init is {path}, which is not a file",
+            hint="Name the file of the seed skill, or leave the key out to start from an empty skill.",
+        )
+    return Skill.load(Path(path))

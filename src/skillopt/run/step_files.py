@@ -1,0 +1,113 @@
+"""The readable side of a step: trajectories, patches, merged and ranked edits, edit report, candidate.
+
+Everything here is a view of what the evidence holds. Task ids are never used raw as file names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from skillopt.state import Step
+from skillopt.text_files import safe_name, write_json_atomically, write_text_atomically
+from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
+
+
+def write_step_files(directory: Path, step: Step) -> None:
+    """Write the readable files of a step into its directory."""
+    write_rollouts(directory / "rollout", step.rollouts)
+    if step.decision.rollouts:
+        write_rollouts(directory / "selection_eval", step.decision.rollouts)
+    for number, patch in enumerate(step.patches):
+        write_json_atomically(directory / "patches" / f"patch_{number:03d}_{patch.source_type}.json", patch_json(patch))
+    write_json_atomically(directory / "merged_patch.json", patch_json(step.merged))
+    write_json_atomically(
+        directory / "ranked_edits.json",
+        {
+            "reasoning": step.selected.reasoning,
+            "edits": [_edit_json(edit) for edit in step.selected.edits],
+            "over_budget": [_outcome_json(outcome) for outcome in step.selected.over_budget],
+        },
+    )
+    write_json_atomically(
+        directory / "edit_apply_report.json", [_outcome_json(outcome) for outcome in step.candidate.outcomes]
+    )
+    write_text_atomically(directory / "candidate_skill.md", step.candidate.skill.text)
+
+
+def write_rollouts(directory: Path, rollouts: Sequence[Rollout]) -> None:
+    """Write what a skill did on tasks: one row a task in results.json, and each trajectory as a page of its own."""
+    write_json_atomically(directory / "results.json", [rollout_row(rollout) for rollout in rollouts])
+    for rollout in rollouts:
+        if rollout.trajectory is not None and rollout.score is not None:
+            page = directory / "trajectories" / f"{safe_name(rollout.task.id)}.md"
+            write_text_atomically(page, _trajectory_page(rollout))
+
+
+def rollout_row(rollout: Rollout) -> dict[str, Any]:
+    """Return a rollout as a row; one that was not measured has a reason in place of scores."""
+    row: dict[str, Any] = {"id": rollout.task.id, "category": rollout.task.category}
+    if rollout.failure is not None:
+        return {**row, "status": rollout.failure.kind, "failure": asdict(rollout.failure)}
+    assert rollout.score is not None and rollout.trajectory is not None, "measured rollouts have both"
+    return {
+        **row,
+        "status": "ok",
+        "hard": rollout.score.hard,
+        "soft": rollout.score.soft,
+        "predicted_answer": rollout.score.predicted,
+        "fail_reason": "" if rollout.score.hard else rollout.score.feedback,
+        "n_turns": sum(turn.role == "assistant" for turn in rollout.trajectory.turns),
+        "finish_reason": rollout.trajectory.finish_reason,
+        "response": rollout.trajectory.output,
+    }
+
+
+def patch_json(patch: Patch) -> dict[str, Any]:
+    """Return a patch as a JSON object under the public names."""
+    return {
+        "source_type": patch.source_type,
+        "merge_level": patch.merge_level,
+        "task_ids": list(patch.task_ids),
+        "patterns": list(patch.patterns),
+        "reasoning": patch.reasoning,
+        "edits": [_edit_json(edit) for edit in patch.edits],
+        "discarded": [_discarded_json(entry) for entry in patch.discarded],
+    }
+
+
+def _edit_json(edit: Edit) -> dict[str, Any]:
+    return {
+        "op": edit.operation.value,
+        "target": edit.target,
+        "content": edit.content,
+        "support_count": edit.support_count,
+        "source_type": edit.source_type,
+        "merge_level": edit.merge_level,
+        "task_ids": list(edit.task_ids),
+    }
+
+
+def _outcome_json(outcome: EditOutcome) -> dict[str, Any]:
+    return {
+        "status": outcome.state.value,
+        "detail": outcome.detail,
+        "repaired": outcome.repaired,
+        **_edit_json(outcome.edit),
+    }
+
+
+def _discarded_json(entry: Discarded) -> dict[str, Any]:
+    return {"status": entry.state.value, "detail": entry.detail, "entry": entry.entry}
+
+
+def _trajectory_page(rollout: Rollout) -> str:
+    assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts have a page"
+    turns = "\n\n".join(f"## {turn.role}\n\n{turn.content}" for turn in rollout.trajectory.turns)
+    verdict = "solved" if rollout.score.hard else "failed"
+    return (
+        f"# {rollout.task.id}\n\n{turns}\n\n## verdict\n\n"
+        f"{verdict}, partial credit {rollout.score.soft:.3f}. {rollout.score.feedback}\n"
+    )

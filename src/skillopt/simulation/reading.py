@@ -1,0 +1,128 @@
+"""What the simulated optimizer makes of a prompt: which stage asks, which edits it shows, what its trajectories lack.
+
+It reads the prompt as a model would, by its words, and tolerates any layout around them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast
+
+from skillopt.digests import canonical_json
+from skillopt.models.base import ChatRequest
+from skillopt.simulation.records import Rule, occurrences, plain
+from skillopt.simulation.target import complaints
+from skillopt.simulation.world import World
+
+Stage: TypeAlias = Literal["reflect", "aggregate", "select", "update", "slow_update", "meta_skill"]
+
+_STAGES: Final[tuple[Stage, ...]] = ("reflect", "aggregate", "select", "update", "slow_update", "meta_skill")
+_FIELDS: Final[tuple[tuple[str, Stage], ...]] = (
+    ("selected_indices", "select"),
+    ("slow_update_content", "slow_update"),
+    ("meta_skill_content", "meta_skill"),
+    ("drop_all_reason", "aggregate"),
+)
+"""Reply fields that only one stage asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEdit:
+    """An edit that a prompt shows as JSON.
+
+    Attributes:
+        number: The number it is shown with, else its position from 0.
+        operation: Its `op`.
+        target: Its `target`.
+        content: Its `content`.
+    """
+
+    number: int
+    operation: str
+    target: str
+    content: str
+
+
+def prompt_text(request: ChatRequest) -> str:
+    """Return all that a request says."""
+    return "\n\n".join(message.content for message in request.messages)
+
+
+def stage_of(request: ChatRequest) -> Stage | None:
+    """Return which stage asks, or None for a question that belongs to none.
+
+    In process the request says so. Over the wire its place is lost: then the fields that the reply must have tell the
+    stages apart, by the schema or else by the prompt, and trajectories tell a reflection from a repair.
+    """
+    for stage in _STAGES:
+        if request.place.stage == stage:
+            return stage
+    text = prompt_text(request)
+    form = text if request.schema is None else canonical_json(dict(request.schema.schema))
+    for field, stage in _FIELDS:
+        if field in form:
+            return stage
+    if "edits" not in form:
+        return None
+    return "reflect" if occurrences(text) else "update"
+
+
+def shown_edits(text: str) -> tuple[ShownEdit, ...]:
+    """Return the edits that a prompt shows; where some carry a `number`, the others are examples and do not count."""
+    entries = [entry for value in _json_values(text) for entry in _edit_entries(value)]
+    numbered = [entry for entry in entries if type(entry.get("number")) is int]
+    return tuple(
+        ShownEdit(entry.get("number", position), entry["op"], entry.get("target") or "", entry.get("content") or "")
+        for position, entry in enumerate(numbered or entries)
+    )
+
+
+def lacking(world: World, text: str) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """Return what a prompt's trajectories lack.
+
+    Returns:
+        The rules of subjects that are asked about and not written down, or that a target complains of, in the order of
+        their appearance; and the harmful sentences that a target obeyed.
+    """
+    codes, obeyed = complaints(text)
+    words = plain(text)
+    seen = dict.fromkeys(each.code for each in occurrences(text))
+    rules = [world.rule_by_code[code] for code in seen if code in world.rule_by_code]
+    missing = tuple(rule for rule in rules if rule.code in codes or rule.sentence not in words)
+    return missing, tuple(sorted(obeyed))
+
+
+def list_item(text: str, sentence: str) -> str:
+    """Return a sentence as it stands in a text: as an item of a list where it is one, else bare."""
+    return f"- {sentence}" if f"- {sentence}" in text.splitlines() else sentence
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    """Yield every JSON object or list that stands in a text, outermost ones only."""
+    decoder = json.JSONDecoder()
+    position = 0
+    while position < len(text):
+        if text[position] in "{[":
+            try:
+                value, position = decoder.raw_decode(text, position)
+            except (ValueError, RecursionError):
+                position += 1
+            else:
+                yield value
+        else:
+            position += 1
+
+
+def _edit_entries(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        entry = cast("dict[str, Any]", value)
+        if isinstance(entry.get("op"), str):
+            yield entry
+        else:
+            for inner in entry.values():
+                yield from _edit_entries(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _edit_entries(inner)

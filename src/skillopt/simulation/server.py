@@ -1,0 +1,222 @@
+"""The simulated models behind a real HTTP server that speaks the OpenAI chat-completions protocol.
+
+It serves a client over real sockets, with any weather a test asks for. Its replies call themselves simulated. It knows
+nothing of a run: the stage of an optimizer call is told from the request, as a real model would tell it.
+
+    async with SimulatedServer(World(seed=7)) as server:
+        ...  # a client at server.base_url, with the models "simulated-target" and "simulated-optimizer"
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from types import TracebackType
+from typing import Any, Self, cast
+
+from aiohttp import web
+
+from skillopt.digests import digest
+from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
+from skillopt.simulation.optimizer import SimulatedOptimizer
+from skillopt.simulation.target import SimulatedTarget
+from skillopt.simulation.weather import Call, Fault, Weather, fair
+from skillopt.simulation.world import World
+from skillopt.types import Message, Place
+
+_PREFIX = "simulated-"
+
+
+class _BadRequest(Exception):
+    """The client sent what the protocol does not allow; the message goes into the error body."""
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class SimulatedServer:
+    """An OpenAI-compatible server of a simulated target and optimizer on a free port of 127.0.0.1.
+
+    The models are `simulated-target` and `simulated-optimizer` (also without the prefix). A body field `seed` counts as
+    the number of a repeat, so that a noisy target can be asked again over the wire.
+
+    Args:
+        world: The world of both models.
+        target: The target; by default one without noise.
+        optimizer: The optimizer; by default one with its default rates.
+        weather: What goes wrong with which call.
+        delay: Awaited before a call is answered, so that a test can decide the order of completion.
+        api_key: Where set, a call without `Authorization: Bearer KEY` is answered 401.
+
+    Attributes:
+        calls: Every chat request that came, in the order of arrival.
+        abandoned: Number of calls whose client went away before they were answered.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        target: ChatModel | None = None,
+        optimizer: ChatModel | None = None,
+        weather: Weather = fair,
+        delay: Callable[[Call], Awaitable[None]] | None = None,
+        api_key: str | None = None,
+    ) -> None:
+        self._models: Mapping[str, ChatModel] = {
+            "target": target or SimulatedTarget(world),
+            "optimizer": optimizer or SimulatedOptimizer(world),
+        }
+        self._weather = weather
+        self._delay = delay
+        self._api_key = api_key
+        self._runner: web.AppRunner | None = None
+        self._closing = asyncio.Event()
+        self.calls: list[Call] = []
+        self.abandoned = 0
+
+    @property
+    def base_url(self) -> str:
+        """Address of the API up to and including `/v1`.
+
+        Raises:
+            RuntimeError: If the server is not running.
+        """
+        if self._runner is None or not self._runner.addresses:
+            raise RuntimeError("the simulated server is not running; enter it with `async with`")
+        host, port = self._runner.addresses[0][:2]
+        return f"http://{host}:{port}/v1"
+
+    def count(self, model: str) -> int:
+        """Return how many calls came for "target" or "optimizer"."""
+        return sum(call.model == model for call in self.calls)
+
+    async def __aenter__(self) -> Self:
+        application = web.Application(client_max_size=64 * 1024**2)
+        application.router.add_post("/v1/chat/completions", self._complete)
+        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _complete(self, http: web.Request) -> web.StreamResponse:
+        try:
+            return await self._answer(http)
+        except _BadRequest as error:
+            return _error(error.status, str(error))
+        except asyncio.CancelledError:
+            self.abandoned += 1
+            raise
+
+    async def _answer(self, http: web.Request) -> web.StreamResponse:
+        body = await _body(http)
+        name = str(body.get("model", "")).removeprefix(_PREFIX)
+        call = Call(len(self.calls), name if name in self._models else "", body)
+        self.calls.append(call)
+        if self._api_key is not None and http.headers.get("Authorization") != f"Bearer {self._api_key}":
+            raise _BadRequest("Incorrect API key provided.", status=401)
+        if not call.model:
+            raise _BadRequest(f"The model {body.get('model')!r} does not exist.", status=404)
+        request = _request(body)
+        if self._delay is not None:
+            await self._delay(call)
+        fault = self._weather(call)
+        if fault is None:
+            return _completion(call, await self._models[name].reply(request))
+        if fault.kind == "hang":
+            await self._closing.wait()
+        if fault.kind in ("hang", "reset"):
+            return _broken(http)
+        if fault.kind == "status":
+            return _error(fault.status, fault.message, retry_after=fault.retry_after)
+        return _spoiled(call, fault, await self._models[name].reply(request))
+
+
+async def _body(http: web.Request) -> dict[str, Any]:
+    try:
+        body: object = await http.json()
+    except ValueError as error:
+        raise _BadRequest("The body is not valid JSON.") from error
+    if not isinstance(body, dict):
+        raise _BadRequest("The body must be a JSON object.")
+    return cast("dict[str, Any]", body)
+
+
+def _request(body: Mapping[str, Any]) -> ChatRequest:
+    if body.get("stream"):
+        raise _BadRequest("The simulated server does not stream.")
+    try:
+        messages = tuple(Message(each["role"], _text(each["content"])) for each in body["messages"])
+        form: dict[str, Any] = body.get("response_format") or {}
+        named: dict[str, Any] | None = form.get("json_schema")
+        schema = ReplySchema(named["name"], named["schema"]) if named else None
+        place = Place("", attempt=int(body.get("seed") or 0))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _BadRequest(f"The body does not follow the chat-completions protocol: {error!r}.") from error
+    if not messages:
+        raise _BadRequest("messages must not be empty.")
+    return ChatRequest(messages, place, schema)
+
+
+def _text(content: Any) -> str:
+    """Return a message's text, which may come in parts."""
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _completion(call: Call, reply: ChatReply, **message: str) -> web.Response:
+    usage = reply.usage
+    return web.json_response(
+        {
+            "id": f"simulated-{digest(dict(call.body))[:24]}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": f"{_PREFIX}{call.model}",
+            "system_fingerprint": "simulated",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": reply.text, **message},
+                    "finish_reason": reply.finish_reason,
+                }
+            ],
+            "usage": {
+                "prompt_tokens": usage.fresh_tokens + usage.cached_tokens,
+                "completion_tokens": usage.output_tokens,
+                "total_tokens": usage.tokens,
+                "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+            },
+        }
+    )
+
+
+def _spoiled(call: Call, fault: Fault, reply: ChatReply) -> web.Response:
+    """Return an answer with status 200 that holds no usable reply."""
+    if fault.kind == "garbage":
+        return web.Response(text="<html>simulated: this is no JSON</html>", content_type="text/html")
+    if fault.kind == "no_choices":
+        return web.json_response({"object": "chat.completion", "model": f"{_PREFIX}{call.model}", "choices": []})
+    if fault.kind == "cut":
+        return _completion(call, ChatReply(reply.text[: len(reply.text) // 2], "length", usage=reply.usage))
+    if fault.kind == "reasoning_only":
+        return _completion(call, ChatReply("", usage=reply.usage), reasoning_content=reply.text)
+    return _completion(call, ChatReply("", usage=reply.usage))
+
+
+def _broken(http: web.Request) -> web.Response:
+    """Break the connection; the response that aiohttp expects reaches nobody."""
+    if http.transport is not None:
+        http.transport.abort()
+    return web.Response()
+
+
+def _error(status: int, message: str, *, retry_after: str | None = None) -> web.Response:
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    return web.json_response({"error": {"message": message, "type": "simulated_error"}}, status=status, headers=headers)

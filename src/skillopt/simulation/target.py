@@ -1,0 +1,106 @@
+"""The simulated target: it does a task right if, and only if, its skill says how.
+
+It knows the arithmetic of every rule but follows only what stands in its skill. In its reply it says what kept it from
+a right answer, as a model would; the simulated optimizer learns from that and from nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from skillopt.digests import digest, generator
+from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.simulation.records import KINDS, Occurrence, Rule, occurrences
+from skillopt.simulation.replies import require_share, simulated_identity, simulated_reply
+from skillopt.simulation.world import Knowledge, World
+from skillopt.types import JsonValue
+
+_UNKNOWN = re.compile(r"I know no house rule for ([A-Z]{2}-[0-9]{2})\b")
+
+
+def complaints(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what targets complain of in a text: codes they know no rule for, and harmful sentences they obeyed."""
+    obeyed = (kind.harmful for kind in KINDS if _obeying(kind.harmful) in text)
+    return frozenset(_UNKNOWN.findall(text)), frozenset(obeyed)
+
+
+class SimulatedTarget:
+    """A target model over a world; a `ChatModel`.
+
+    The skill is what the system messages say, the task what the last user message asks. An answer tag is used where the
+    prompt speaks of one; else the answer is the last line. Equal requests get equal replies. A repeat (`Place.attempt`
+    of a rollout) differs only through noise.
+
+    Args:
+        world: Whose rules hold.
+        noise: Chance, 0 to 1, that a task it can do fails and that one it cannot do succeeds. Drawn from the request
+            and the repeat, never from order or time.
+
+    Raises:
+        ValueError: If `noise` is out of its range.
+    """
+
+    def __init__(self, world: World, *, noise: float = 0.0) -> None:
+        require_share("noise", noise)
+        self._world = world
+        self._noise = noise
+
+    @property
+    def identity(self) -> Mapping[str, JsonValue]:
+        """The world and the noise; says that the model is simulated."""
+        return simulated_identity("target", self._world, {"noise": self._noise})
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        """Do the task with what the skill says."""
+        skill = "\n".join(message.content for message in request.messages if message.role == "system")
+        asked = next((message.content for message in reversed(request.messages) if message.role == "user"), "")
+        remarks, answer = self._work(self._world.knowledge(skill), occurrences(asked), slips=self._slips(request))
+        tagged = any("<answer>" in message.content for message in request.messages)
+        lines = (*remarks, f"<answer>{answer}</answer>" if tagged else answer)
+        return simulated_reply(request, "\n".join(lines))
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+    def _slips(self, request: ChatRequest) -> bool:
+        said = digest([[message.role, message.content] for message in request.messages])
+        draw = generator(self._world.seed, f"simulation.noise {said}", request.place.attempt)
+        return draw.random() < self._noise
+
+    def _work(self, knowledge: Knowledge, asked: tuple[Occurrence, ...], *, slips: bool) -> tuple[tuple[str, ...], str]:
+        """Return remarks and an answer; a slip makes a right answer wrong and a wrong one right."""
+        if not asked:
+            return (), "There is no record to write."
+        rules = [self._world.rule_by_code.get(each.code) for each in asked]
+        remarks = tuple(
+            dict.fromkeys(
+                remark for each, rule in zip(asked, rules, strict=True) if (remark := _obstacle(knowledge, each, rule))
+            )
+        )
+        if slips and remarks:
+            return ("This is a guess.",), " and ".join(map(_right, asked, rules))
+        records = [
+            str(each.number) if _obstacle(knowledge, each, rule) else _right(each, rule)
+            for each, rule in zip(asked, rules, strict=True)
+        ]
+        if slips and rules[0] is not None:
+            records[0] = rules[0].mistaken_record(asked[0].number)
+        return remarks, " and ".join(records)
+
+
+def _right(asked: Occurrence, rule: Rule | None) -> str:
+    return str(asked.number) if rule is None else rule.record(asked.number)
+
+
+def _obeying(sentence: str) -> str:
+    return f'I obeyed this line: "{sentence}"'
+
+
+def _obstacle(knowledge: Knowledge, asked: Occurrence, rule: Rule | None) -> str:
+    """Return why the target cannot follow a rule, in its own words; "" where it can."""
+    if rule is not None and rule.kind in knowledge.spoiled:
+        return _obeying(rule.kind.harmful)
+    if rule is None or rule.code not in knowledge.codes:
+        return f"I know no house rule for {asked.code}."
+    return ""

@@ -1,0 +1,50 @@
+"""How large a text is, in tokens, without any tokenizer to download.
+
+Used for the skill's size limit and for trimming trajectories. It is an estimate, never a bill: what was paid for is
+counted from the provider's own numbers.
+
+The formula reads a text as byte-pair tokenizers split it before they merge:
+
+    a run of ASCII letters             1 token for every 7 letters begun
+    a run of other letters and marks   1 token for every 2 begun
+    a Han, kana or Hangul character    1 token
+    a digit                            1 token
+    a run of one other character       1 token, and 1 for every 8 more of it
+    white space                        none for a single space, else 1 token, and 1 for every 32 characters
+
+Measured against the tokenizer of Qwen2.5, it gives 1.05 to 1.25 times the count for English prose, Markdown, Python and
+JSON, 0.9 for German, 1.2 to 1.7 for Chinese, Japanese, Korean, Russian, Arabic and Thai, 0.75 for Hindi and 0.6 for
+Greek.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HAN_KANA_HANGUL = (
+    "\u1100-\u11ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_PIECE = re.compile(
+    rf"(?P<word>[A-Za-z]+)|(?P<space>\s+)|(?P<single>\d|[{_HAN_KANA_HANGUL}])"
+    rf"|(?P<letters>(?:(?![{_HAN_KANA_HANGUL}A-Za-z])[^\W\d_])+)|(?P<run>(?P<symbol>.)(?P=symbol)*)"
+)
+
+
+def estimate_tokens(text: str) -> int:
+    """Return the estimated number of tokens of a text, by the formula of this module; 0 for an empty one."""
+    return sum(_cost(piece) for piece in _PIECE.finditer(text))
+
+
+def _cost(piece: re.Match[str]) -> int:
+    length = piece.end() - piece.start()
+    match piece.lastgroup:
+        case "word":
+            return -(-length // 7)
+        case "space":
+            return 0 if piece.group() == " " else 1 + length // 32
+        case "single":
+            return 1
+        case "letters":
+            return -(-length // 2)
+        case _:
+            return 1 + length // 8

@@ -1,0 +1,197 @@
+"""The forms of the optimizer's structured replies.
+
+Field names are the public ones, so that tools made for them go on working. Reading is tolerant where the meaning is
+clear: an entry that is no edit is kept as discarded and costs neither its neighbours nor the reply.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from skillopt.models.base import ReplySchema
+from skillopt.models.structured import Reply
+from skillopt.types import Discarded, Edit, EditOperation, EditState, JsonValue, SourceType
+
+_TARGETED = (EditOperation.INSERT_AFTER, EditOperation.INSERT_BEFORE, EditOperation.REPLACE, EditOperation.DELETE)
+
+
+def as_object(value: object) -> dict[str, Any] | None:
+    """Return a JSON object as a dictionary, or None where the value is none."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _text(value: object) -> object:
+    return "" if value is None else value
+
+
+def _entries(value: object) -> object:
+    """Null means none; one bare entry stands for a list of it."""
+    if value is None:
+        return []
+    return [cast("object", value)] if isinstance(value, dict | str) else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+Entries = Annotated[list[Any], BeforeValidator(_entries)]
+
+
+class EditsReply(Reply):
+    """Edits with the reasoning for them: the reply of reflect, aggregate and the repair request of update."""
+
+    reasoning: Text = ""
+    """Why these edits."""
+    edits: Entries = Field(default_factory=list)
+    """Entries with `op`, `target`, `content`; read one by one by `read_edits`."""
+    patterns: Entries = Field(default_factory=list)
+    """What kinds of failure or success were seen."""
+    drop_all_reason: Text = ""
+    """For a merge that keeps nothing on purpose: why."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unwrap(cls, value: object) -> object:
+        """Accept the public wrapper `{"patch": {...}}`, a bare list of edits, and one bare edit."""
+        if isinstance(value, list):
+            return {"edits": cast("list[object]", value)}
+        fields = as_object(value)
+        if fields is None:
+            return value
+        patch = as_object(fields.get("patch"))
+        if patch is not None:
+            seen = fields.get("failure_summary") or fields.get("success_patterns")
+            return {"patterns": seen, **fields, **patch}
+        if "op" in fields and "edits" not in fields:
+            return {"edits": [fields]}
+        if "edits" not in fields:
+            raise ValueError('there is no "edits"; reply with {"reasoning": "...", "edits": [...]}')
+        return fields
+
+    @classmethod
+    def reply_schema(cls) -> ReplySchema:
+        """One schema for each kind of edit: an append has no target that could be invented."""
+        return ReplySchema(
+            "edits",
+            {
+                "type": "object",
+                "properties": {
+                    "reasoning": {"type": "string"},
+                    "edits": {"type": "array", "items": {"anyOf": _edit_schemas()}},
+                },
+                "required": ["reasoning", "edits"],
+                "additionalProperties": False,
+            },
+        )
+
+
+def _edit_schemas(extra: dict[str, JsonValue] | None = None) -> list[JsonValue]:
+    schemas: list[JsonValue] = []
+    for operation in EditOperation:
+        properties: dict[str, JsonValue] = {"op": {"type": "string", "const": operation.value}, **(extra or {})}
+        if operation in _TARGETED:
+            properties["target"] = {"type": "string", "minLength": 1}
+        if operation != EditOperation.DELETE:
+            properties["content"] = {"type": "string", "minLength": 1}
+        schemas.append(
+            {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            }
+        )
+    return schemas
+
+
+class MergeReply(EditsReply):
+    """Merged edits; each names the edits it stands for in `sources`."""
+
+    @classmethod
+    def reply_schema(cls) -> ReplySchema:
+        """As for edits, with the numbers of the edits that each one stands for."""
+        sources: dict[str, JsonValue] = {"sources": {"type": "array", "items": {"type": "integer"}}}
+        return ReplySchema(
+            "merge",
+            {
+                "type": "object",
+                "properties": {
+                    "reasoning": {"type": "string"},
+                    "edits": {"type": "array", "items": {"anyOf": _edit_schemas(sources)}},
+                    "drop_all_reason": {"type": "string"},
+                },
+                "required": ["reasoning", "edits"],
+                "additionalProperties": False,
+            },
+        )
+
+
+class RankingReply(Reply):
+    """Which edits survive."""
+
+    reasoning: Text = ""
+    """Why these."""
+    selected_indices: list[Any]
+    """Numbers of the edits as they were shown, most important first."""
+
+    @classmethod
+    def reply_schema(cls) -> ReplySchema:
+        """Numbers only."""
+        return ReplySchema(
+            "ranking",
+            {
+                "type": "object",
+                "properties": {
+                    "reasoning": {"type": "string"},
+                    "selected_indices": {"type": "array", "items": {"type": "integer"}},
+                },
+                "required": ["reasoning", "selected_indices"],
+                "additionalProperties": False,
+            },
+        )
+
+
+def read_edits(
+    entries: Sequence[Any], *, source_type: SourceType, task_ids: tuple[str, ...]
+) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
+    """Read the entries of a reply one by one.
+
+    Returns:
+        The edits, and the entries that are no edits with what is wrong with them.
+    """
+    edits: list[Edit] = []
+    discarded: list[Discarded] = []
+    for entry in entries:
+        edit = _read_edit(entry, source_type, task_ids)
+        if isinstance(edit, Edit):
+            edits.append(edit)
+        else:
+            discarded.append(Discarded(shown(entry), EditState.INVALID, edit))
+    return tuple(edits), tuple(discarded)
+
+
+def shown(entry: Any) -> str:
+    """Return a reply's entry as JSON text, at most 2,000 characters."""
+    return json.dumps(entry, ensure_ascii=False, default=str)[:2000]
+
+
+def _read_edit(entry: Any, source_type: SourceType, task_ids: tuple[str, ...]) -> Edit | str:
+    """Return the edit, or what is wrong with the entry."""
+    fields = as_object(entry)
+    if fields is None:
+        return "not an object with op, target and content"
+    operation, target, content = fields.get("op"), fields.get("target"), fields.get("content")
+    if not isinstance(operation, str) or operation.strip().lower() not in set(EditOperation):
+        return f"op is {operation!r}; it must be one of {', '.join(EditOperation)}"
+    for name, value in (("target", target), ("content", content)):
+        if value is not None and not isinstance(value, str):
+            return f"{name} is no text"
+    return Edit(
+        EditOperation(operation.strip().lower()),
+        target=target or "",
+        content=content or "",
+        source_type=source_type,
+        task_ids=task_ids,
+    )

@@ -1,0 +1,74 @@
+"""What the optimizer is shown: the skill, trajectories, edits, rejected attempts. One form for all stages.
+
+A trajectory is trimmed to a token budget. Its verdict and its end are always kept, since that is where a failure
+shows; what is left out is the middle, and a mark says how much. It never repeats the skill: a prompt holds that once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from skillopt.skill.size import estimate_tokens
+from skillopt.state import State
+from skillopt.types import Edit, Rollout
+
+_REJECTIONS_SHOWN = 5
+"""How many rejected attempts the optimizer is reminded of."""
+
+_HEAD_SHARE = 0.4
+"""Share of a trimmed trajectory that goes to its beginning, where the task is stated; the rest goes to its end."""
+
+
+def show_skill(state: State) -> str:
+    """Return the current skill's text, or a note that there is none yet."""
+    return state.current.skill.text.strip() or "(the skill is still empty)"
+
+
+def show_rejections(state: State) -> str:
+    """Return the latest rejected attempts with the gate's reasons."""
+    return state.rejections.digest_text(most=_REJECTIONS_SHOWN) or "(none)"
+
+
+def show_edits(edits: Sequence[Edit]) -> str:
+    """Return edits as a numbered JSON list, one to a line; the numbers start at 0."""
+    rows = [
+        {
+            "number": number,
+            "op": edit.operation.value,
+            "target": edit.target,
+            "content": edit.content,
+            "support_count": edit.support_count,
+            "source_type": edit.source_type,
+        }
+        for number, edit in enumerate(edits)
+    ]
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+
+
+def show_trajectories(rollouts: Sequence[Rollout], *, most_tokens: int) -> str:
+    """Return measured rollouts as numbered sections, each at most `most_tokens` tokens (estimated) and its verdict."""
+    return "\n\n".join(_section(number, one, most_tokens) for number, one in enumerate(rollouts, start=1))
+
+
+def _section(number: int, rollout: Rollout, most_tokens: int) -> str:
+    assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts are reflected on"
+    named = {"user": "Task", "assistant": "Answer", "tool": "Tool"}
+    turns = "\n".join(f"{named.get(turn.role, turn.role)}: {turn.content}" for turn in rollout.trajectory.turns)
+    if rollout.trajectory.finish_reason == "length":
+        turns += "\n(the answer was cut at the target's token limit)"
+    verdict = f"{'solved' if rollout.score.hard else 'failed'} (partial credit {rollout.score.soft:.2f})"
+    return (
+        f"### {number}. {rollout.task.id}\n{trim_middle(turns, most_tokens=most_tokens)}\n"
+        f"Verdict: {verdict}. {rollout.score.feedback}".rstrip()
+    )
+
+
+def trim_middle(text: str, *, most_tokens: int) -> str:
+    """Return the text with its middle left out, so that it has at most about `most_tokens` tokens (estimated)."""
+    tokens = estimate_tokens(text)
+    if tokens <= most_tokens:
+        return text
+    kept = int(len(text) * most_tokens / tokens)
+    head, tail = int(kept * _HEAD_SHARE), kept - int(kept * _HEAD_SHARE)
+    return f"{text[:head]}\n[... {len(text) - kept} characters left out ...]\n{text[len(text) - tail :]}"

@@ -1,0 +1,91 @@
+"""Files that people read: written whole or not at all, as UTF-8, under names that are safe everywhere.
+
+It knows nothing of what the files hold or where in a run directory they stand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import unicodedata
+from pathlib import Path
+
+from skillopt.digests import text_digest
+from skillopt.errors import RunDirectoryError
+
+_READABLE_LENGTH = 40
+"""Most characters of an identifier that its file name shows; below every file system's limit even at 4 bytes each."""
+
+_DIGEST_LENGTH = 12
+"""Hexadecimal digits that tell file names apart."""
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    r"""Write a file so that a reader, or the next start after a crash, finds the old text or the new one, never half.
+
+    Missing parent directories are made. Line ends are written as they stand in the text, so a skill that came with
+    `\r\n` keeps it; what we write ourselves ends its lines with `\n`. A lone surrogate, which UTF-8 cannot hold, is
+    written as its escape.
+
+    Raises:
+        RunDirectoryError: If the file cannot be written, with the path and the system's reason.
+    """
+    content = text.encode("utf-8", "backslashreplace")
+    # In the same directory, since a rename is atomic only within a file system.
+    partial = path.with_name(f".{secrets.token_hex(8)}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with partial.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        _sync_directory(path.parent)
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{path} cannot be written: {error.strerror or error}",
+            hint="Make room or give the directory write permission, then run the same command again.",
+        ) from error
+
+
+def write_json_atomically(path: Path, value: object) -> None:
+    """Write a JSON value for people: keys in their order, two spaces a level, Unicode as it is, a newline at the end.
+
+    Raises:
+        RunDirectoryError: If the file cannot be written.
+        ValueError: For NaN or an infinity, which have no JSON form.
+        TypeError: For a value that JSON cannot hold.
+    """
+    write_text_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def safe_name(identifier: str) -> str:
+    """Return a file name for any identifier: a readable beginning and a digest of the whole, at most 53 characters.
+
+    Identifiers that differ in anything, be it letter case, Unicode form or their far end, get names that differ on
+    every file system. The name has no separator, dot or control character, so it is no path, no hidden file and none of
+    the names that Windows keeps for itself.
+    """
+    text = unicodedata.normalize("NFC", identifier)[:_READABLE_LENGTH]
+    # Marks (category M) are no letters, but without them words of many scripts could not be read.
+    kept = "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else "_" for char in text)
+    return f"{kept.strip('_') or 'id'}-{text_digest(identifier)[:_DIGEST_LENGTH]}"
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a rename survive a power cut, where the system has directories that can be synced."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        # Some network file systems refuse to sync a directory; the file is in its place all the same.
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

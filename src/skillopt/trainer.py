@@ -1,0 +1,73 @@
+"""The training loop: rollout, reflect, aggregate, select, update, gate."""
+
+from __future__ import annotations
+
+from skillopt.errors import MeasurementError
+from skillopt.learning_rate import edit_budget
+from skillopt.run.outcome import Outcome
+from skillopt.run.run import Run
+from skillopt.state import Measured, State, Step
+from skillopt.step.aggregate import aggregate
+from skillopt.step.gate import gate
+from skillopt.step.reflect import reflect
+from skillopt.step.rollout import rollout
+from skillopt.step.select import select
+from skillopt.step.update import update
+from skillopt.types import Place
+
+
+async def train(run: Run) -> Outcome:
+    """Train the run's seed skill and measure what came of it on held-out tasks."""
+    state = await measure_baseline(run)
+    for epoch in run.epochs():
+        for batch in run.batches(epoch):
+            if run.saturated(state):
+                break
+            state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
+            rollouts = await rollout(run, state, batch)
+            patches = await reflect(run, state, rollouts)
+            merged = await aggregate(run, state, patches)
+            selected = await select(run, state, merged)
+            candidate = await update(run, state, selected)
+            decision = await gate(run, state, candidate)
+            state = run.commit(state, Step(batch, rollouts, patches, merged, selected, candidate, decision))
+    return await measure_result(run, state)
+
+
+async def measure_baseline(run: Run) -> State:
+    """Measure the seed skill on the whole selection split: every later decision is a comparison with it.
+
+    Raises:
+        MeasurementError: If any selection task could not be measured.
+    """
+    rollouts = await run.measure(run.seed_skill, run.selection, Place("baseline"))
+    missing = [one for one in rollouts if one.failure is not None]
+    if missing:
+        reason = missing[0].failure.message if missing[0].failure else ""
+        raise MeasurementError(
+            f"baseline: {len(missing)} of {len(rollouts)} selection tasks could not be measured ({reason})",
+            hint="The seed skill needs a score on every selection task. Mend the cause and run the same command again.",
+        )
+    return run.begin(Measured(run.seed_skill, rollouts))
+
+
+def scheduled_budget(run: Run, step: int) -> int:
+    """Return the edit budget of a step: the learning rate as its schedule has it."""
+    optimizer = run.config.optimizer
+    return edit_budget(
+        optimizer.lr_scheduler,
+        step=step,
+        total_steps=run.total_steps,
+        maximum=optimizer.learning_rate,
+        minimum=optimizer.min_learning_rate,
+    )
+
+
+async def measure_result(run: Run, state: State) -> Outcome:
+    """Measure the seed skill and the best skill on the test split; an unchanged skill is measured once."""
+    if not run.config.evaluation.eval_test:
+        return run.finish(state, seed_test=(), best_test=())
+    seed_test = await run.measure(state.seed.skill, run.splits.test, Place("test", index=0))
+    unchanged = state.best.skill.digest == state.seed.skill.digest
+    best_test = seed_test if unchanged else await run.measure(state.best.skill, run.splits.test, Place("test", index=1))
+    return run.finish(state, seed_test=seed_test, best_test=best_test)

@@ -1,0 +1,46 @@
+"""The frozen values that travel between the stages of a training step.
+
+They say what happened and hold no behaviour beyond keeping themselves consistent. JSON forms of them exist only in
+`run/` (evidence, history) and `models/` (the wire).
+"""
+
+from skillopt.types.decisions import Action, Decision, SignTest
+from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch
+from skillopt.types.tasks import (
+    Failure,
+    JsonValue,
+    Message,
+    Place,
+    Role,
+    Rollout,
+    Score,
+    SourceType,
+    SplitName,
+    Task,
+    Trajectory,
+    Usage,
+)
+
+__all__ = [
+    "Action",
+    "Decision",
+    "Discarded",
+    "Edit",
+    "EditOperation",
+    "EditOutcome",
+    "EditState",
+    "Failure",
+    "JsonValue",
+    "Message",
+    "Patch",
+    "Place",
+    "Role",
+    "Rollout",
+    "Score",
+    "SignTest",
+    "SourceType",
+    "SplitName",
+    "Task",
+    "Trajectory",
+    "Usage",
+]

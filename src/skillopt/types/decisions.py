@@ -1,0 +1,71 @@
+"""What the gate decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from skillopt.types.tasks import Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class SignTest:
+    """The exact sign test on the tasks whose score changed between two skills.
+
+    Attributes:
+        better: Tasks on which the candidate scored higher.
+        worse: Tasks on which it scored lower.
+        p_value: One-sided: the chance of at least `better` of `better + worse` if either were equally likely; 1.0
+            where no task changed.
+    """
+
+    better: int
+    worse: int
+    p_value: float
+
+
+class Action(StrEnum):
+    """What a step did to the current skill. The first four are the public names."""
+
+    ACCEPT_NEW_BEST = "accept_new_best"
+    ACCEPT = "accept"
+    REJECT = "reject"
+    FORCE_ACCEPT = "force_accept"
+    SKIP_NO_PATCHES = "skip_no_patches"
+    SKIP_NO_CHANGE = "skip_no_change"
+    SKIP_UNMEASURED = "skip_unmeasured"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The gate's verdict on a candidate.
+
+    Attributes:
+        action: What happens to the current skill.
+        reason: Why, in words, with the numbers.
+        current_score: Gate score of the current skill, a mean over the selection tasks, 0 to 1.
+        candidate_score: Gate score of the candidate; None where the gate stopped early or measured nothing.
+        upper_bound: The highest gate score the candidate could still have reached; None where nothing was measured.
+        measured: Selection tasks measured with the candidate.
+        total: Selection tasks there are.
+        sign_test: On the tasks measured with both skills; None where there were none.
+        rollouts: What was measured, in the gate's order.
+        new_best: Whether the candidate scores strictly higher than the best skill so far.
+    """
+
+    action: Action
+    reason: str
+    current_score: Fraction
+    candidate_score: Fraction | None = None
+    upper_bound: Fraction | None = None
+    measured: int = 0
+    total: int = 0
+    sign_test: SignTest | None = None
+    rollouts: tuple[Rollout, ...] = ()
+    new_best: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the candidate becomes the current skill."""
+        return self.action in (Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT)

@@ -1,0 +1,108 @@
+"""What the optimizer proposes, and how each proposal ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from skillopt.types.tasks import SourceType
+
+
+class EditOperation(StrEnum):
+    """What an edit does at its target."""
+
+    APPEND = "append"
+    INSERT_AFTER = "insert_after"
+    INSERT_BEFORE = "insert_before"
+    REPLACE = "replace"
+    DELETE = "delete"
+
+
+class EditState(StrEnum):
+    """The one end of an edit."""
+
+    APPLIED = "applied"
+    UNMATCHED = "unmatched"
+    AMBIGUOUS = "ambiguous"
+    PROTECTED = "protected"
+    DUPLICATE = "duplicate"
+    INVALID = "invalid"
+    OVER_BUDGET = "over_budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One bounded change of the skill, as the optimizer proposed it.
+
+    Attributes:
+        operation: What to do.
+        target: The text to find; "" for append.
+        content: The text to put in; "" for delete.
+        support_count: How many proposals this edit stands for after merging; at least 1.
+        source_type: The kind of trajectories it came from.
+        task_ids: Ids of the tasks whose trajectories were before the optimizer's eyes when it proposed the edit.
+        merge_level: How many merges it went through.
+    """
+
+    operation: EditOperation
+    target: str = ""
+    content: str = ""
+    support_count: int = 1
+    source_type: SourceType = "failure"
+    task_ids: tuple[str, ...] = ()
+    merge_level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """How an edit ended.
+
+    Attributes:
+        edit: The edit.
+        state: Its one end.
+        detail: What a person needs to know about it, such as "found in 2 places: lines 4 and 9".
+        repaired: Whether it was applied only after a repair request to the optimizer.
+    """
+
+    edit: Edit
+    state: EditState
+    detail: str = ""
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """Something the optimizer proposed that did not go on to the next stage; kept so that nothing vanishes.
+
+    Attributes:
+        entry: The proposal as it came, as JSON text; hostile, to be shown as text.
+        state: Its end: invalid where it is no edit, over_budget, duplicate.
+        detail: Why, in words.
+    """
+
+    entry: str
+    state: EditState
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Edits that were proposed together, with the reasoning for them.
+
+    Attributes:
+        reasoning: Why, in the optimizer's words.
+        edits: In the optimizer's order.
+        source_type: "failure" if any failure was behind it.
+        task_ids: Ids of the tasks behind it.
+        patterns: What kinds of failure or success the optimizer saw, one line each.
+        discarded: Proposals that ended at this stage.
+        merge_level: 0 for a patch from reflect, else the level of the merge that made it.
+    """
+
+    reasoning: str
+    edits: tuple[Edit, ...]
+    source_type: SourceType
+    task_ids: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    discarded: tuple[Discarded, ...] = ()
+    merge_level: int = 0

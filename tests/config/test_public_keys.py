@@ -1,0 +1,55 @@
+"""Keys of the public SkillOpt are told what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from skillopt.config.describe import settings
+from skillopt.config.public_keys import advice
+from skillopt.config.schema import Config
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("gradient.max_analyst_rounds", "retired"),
+        ("max_analyst_rounds", "retired"),
+        ("optimizer_model", "write model.optimizer"),
+        ("model.backend", "before the colon"),
+        ("model.target_backend", "before the colon"),
+        ("model.azure_openai_endpoint", "base_url"),
+        ("model.optimizer_azure_openai_api_version", "base_url"),
+        ("model.qwen_chat_base_url", "base_url"),
+        ("model.codex_exec_sandbox", "not available yet"),
+        ("model.sandbox", "not available yet"),
+        ("model.reasoning_effort", "model.target.reasoning_effort"),
+        ("train.accumulation", "train.batch_size"),
+        ("train.steps_per_epoch", "follows from"),
+        ("optimizer.use_slow_update", "not available yet"),
+        ("optimizer.use_meta_skill", "not available yet"),
+        ("optimizer.skill_update_mode", "not available yet"),
+        ("optimizer.lr_control_mode", "not available yet"),
+        ("optimizer.edit_budget", "optimizer.learning_rate"),
+        ("env.split", "--split"),
+        ("env.split_output_dir", "run directory"),
+    ],
+)
+def test_a_public_key_is_told_what_to_write_instead(key: str, told: str) -> None:
+    assert told in advice(tuple(key.split(".")))
+
+
+@pytest.mark.parametrize("key", ["train.batch_sise", "model.target.backend.x", "other.split", "nonsense"])
+def test_other_keys_are_left_to_the_nearest_name(key: str) -> None:
+    assert advice(tuple(key.split("."))) == ""
+
+
+def test_advice_names_only_keys_that_exist() -> None:
+    import re
+
+    known = {".".join(path) for path, _ in settings(Config)} | {"model.optimizer", "model.target"}
+    from skillopt.config import public_keys
+
+    told = " ".join(text for _, text in public_keys._ADVICE)  # pyright: ignore[reportPrivateUsage]
+    named = set(re.findall(r"\b(?:model|train|optimizer|evaluation|env|gradient)\.[a-z_.]+[a-z]", told))
+    assert named
+    assert named <= known

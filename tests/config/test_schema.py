@@ -1,0 +1,37 @@
+"""The schema holds to its own rules."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from skillopt.config.schema import Config, EnvSettings, OptimizerSettings
+
+MODELS = {"optimizer": {"name": "a:b"}, "target": {"name": "a:b"}}
+
+
+def test_every_key_but_the_models_has_a_default() -> None:
+    assert Config.model_validate({"model": MODELS}).train.seed == 42
+
+
+def test_a_configuration_cannot_be_changed() -> None:
+    config = Config.model_validate({"model": MODELS})
+    with pytest.raises(ValidationError, match="frozen"):
+        config.train.seed = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_schedule_cannot_rise() -> None:
+    """F68: min > max is refused."""
+    with pytest.raises(ValidationError, match="above learning_rate"):
+        OptimizerSettings(learning_rate=2, min_learning_rate=4)
+    assert OptimizerSettings(learning_rate=1, lr_scheduler="constant").learning_rate == 1
+
+
+@pytest.mark.parametrize("ratio", ["", "1:1", "1:1:1:1", "0:1:1", "a:b:c", "1.5:1:1", "-1:1:1", "1:1:1\n", "01:1:1"])
+def test_a_ratio_is_three_whole_numbers_above_zero(ratio: str) -> None:
+    with pytest.raises(ValidationError, match="three whole numbers"):
+        EnvSettings(split_ratio=ratio)
+
+
+def test_keys_of_the_environment_are_kept_for_it() -> None:
+    assert EnvSettings.model_validate({"scorer": "f1"}).model_extra == {"scorer": "f1"}

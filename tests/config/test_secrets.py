@@ -1,0 +1,122 @@
+"""More 18: a secret is found in any spelling, refused, and never shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.config.load import load_config
+from skillopt.config.schema import Config
+from skillopt.config.secrets import HIDDEN, found_secrets, is_secret_name, shown
+from skillopt.errors import SkillOptError
+
+HIDDEN_TEXT = "hunter2hunter2"
+SPELLINGS = [
+    "api_key", "apikey", "apiKey", "API-KEY", "openai_api_key", "azure_openai_key", "X-Api-Key", "OPENAIAPIKEY",
+    "Ocp-Apim-Subscription-Key", "token", "access_token", "hfToken", "auth_tokens", "secret", "client_secret_value",
+    "password", "passwd", "passphrase", "Authorization", "credentials", "private_key", "bearer", "search_auth",
+]  # fmt: skip
+FAIR = [
+    "max_tokens", "trajectory_tokens", "token_budget", "tokens", "api_key_env", "search_auth_env", "question_key",
+    "stop_token", "stop_token_ids", "pad_token", "keys", "keyword", "author", "monkey", "authority", "secretary",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_secret_is_known_by_its_name_in_any_spelling(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", FAIR)
+def test_a_fair_word_is_no_secret(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_no_key_of_the_schema_looks_like_a_secret() -> None:
+    from skillopt.config.describe import settings
+
+    assert [path for path, _ in settings(Config) if is_secret_name(path[-1], section=path[0])] == []
+
+
+@given(
+    st.sampled_from(SPELLINGS),
+    st.sampled_from(["model", "model.target", "model.target.extra_body.headers", "env", "env.a", ""]),
+)
+def test_no_message_shows_a_secret_wherever_it_stands(
+    tmp_path_factory: pytest.TempPathFactory, name: str, section: str
+) -> None:
+    directory = tmp_path_factory.mktemp("c")
+    text = "".join(f"{'  ' * depth}{part}:\n" for depth, part in enumerate(section.split(".")) if part)
+    depth = len(section.split(".")) if section else 0
+    (directory / "c.yaml").write_text(f"{text}{'  ' * depth}{name}: {HIDDEN_TEXT}\n", "utf-8")
+    with pytest.raises(SkillOptError, match=r"line \d") as caught:
+        load_config(directory / "c.yaml")
+    assert HIDDEN_TEXT not in str(caught.value)
+    assert name in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "override",
+    [f"api_key={HIDDEN_TEXT}", f"model.target.api_key={HIDDEN_TEXT}", f"api_key:{HIDDEN_TEXT}", f"env.token=[{HIDDEN_TEXT}",
+     "sk-abcdefghijklmnop1234", f"model.target.base_url=https://me:{HIDDEN_TEXT}@host/v1",
+     f"model.target.api_key_env={HIDDEN_TEXT}-{HIDDEN_TEXT}", f"model.target.extra_body={{api_key: {HIDDEN_TEXT}}}",
+     f"env.note=https://host/v1?key={HIDDEN_TEXT}", "env.note=Bearer hunter2hunter2", "train.seed=sk-abcdefghijklmnop1234"],
+)  # fmt: skip
+def test_no_message_shows_a_secret_of_the_command_line(tmp_path: Path, override: str) -> None:
+    (tmp_path / "c.yaml").write_text("model: {optimizer: 'a:b', target: 'a:b'}\n", "utf-8")
+    with pytest.raises(SkillOptError) as caught:
+        load_config(tmp_path / "c.yaml", [override])
+    assert HIDDEN_TEXT not in str(caught.value)
+    assert "sk-abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sk-proj-abcdefghijklmnopqrst",
+        "ghp_abcdefghijklmnopqrstuvwx",
+        "AKIAABCDEFGHIJKLMNOP",
+        "https://u:p@h/v1",
+        "https://u@h",
+    ],
+)
+def test_a_secret_is_known_by_its_shape(value: str) -> None:
+    assert list(found_secrets({"env": {"anything": ["x", value]}}))
+    assert shown(("env", "anything"), value) == HIDDEN
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "openai:gpt-5.5",
+        "http://localhost:8000/v1",
+        "a@b.c",
+        "simulated:target?seed=7&tasks=3",
+        "task-list-of-questions-1",
+    ],
+)
+def test_ordinary_text_is_no_secret(value: str) -> None:
+    assert not list(found_secrets({"env": {"anything": value}}))
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "MY_KEY_2", "key"])
+def test_the_name_of_a_variable_is_welcome(name: str) -> None:
+    assert not list(found_secrets({"model": {"target": {"api_key_env": name}}}))
+
+
+@pytest.mark.parametrize(
+    "name", ["", "sk-abc", "8f3a9c", "a b", "0123456789abcdef0123456789abcdef", "abcdefabcdefabcdefabcdefabcdef12"]
+)
+def test_a_key_pasted_in_place_of_a_variable_is_refused(name: str) -> None:
+    assert list(found_secrets({"model": {"target": {"api_key_env": name}}}))
+
+
+def test_field_names_of_the_data_are_free() -> None:
+    assert not list(found_secrets({"env": {"fields": {"token": "secret"}}}))
+
+
+def test_a_long_value_is_cut_in_messages() -> None:
+    assert len(shown(("env", "note"), "x" * 500)) < 70

@@ -1,0 +1,130 @@
+"""Kinds of failure, the waits that servers ask for, and messages that hold no secret."""
+
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from yarl import URL
+
+from skillopt.errors import FatalModelError, RateLimitError, TransientModelError
+from skillopt.models.failures import Reporter, asked_wait, provider_words, shown_address, status_of
+
+KEY = "sk-proj-0123456789abcdefghijklmnop/+=="
+REPORTER = Reporter("openai:m", "http://h/v1", "OPENAI_API_KEY", (KEY,))
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"Retry-After": formatdate(NOW + 90, usegmt=True)}, 90.0),
+        ({"Retry-After": formatdate(NOW - 90, usegmt=True)}, 0.0),
+        ({"retry-after-ms": "1500", "Retry-After": "2"}, 1.5),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-3"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "9" * 400}, None),
+        ({"Retry-After": ""}, None),
+    ],
+)
+def test_the_wait_a_server_asks_for_is_read_in_every_form(headers: dict[str, str], seconds: float | None):
+    assert asked_wait(headers, now=NOW) == seconds
+
+
+@given(st.text())
+def test_no_header_breaks_the_reading(value: str):
+    wait = asked_wait({"Retry-After": value}, now=NOW)
+    assert wait is None or wait >= 0
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ({"error": {"message": "m", "code": "c"}}, ("m", "c")),
+        ({"error": {"message": "m", "type": "insufficient_quota", "code": None}}, ("m", "insufficient_quota")),
+        ({"error": {"message": "m", "code": 429, "type": "insufficient_quota"}}, ("m", "insufficient_quota")),
+        ({"error": "m"}, ("m", "")),
+        ({"message": "m", "type": "t"}, ("m", "t")),
+        ({"detail": "m"}, ("m", "")),
+        ({"detail": [{"loc": ["body"]}]}, ("", "")),
+        ([{"error": {"message": "m", "code": 400}}], ("m", "400")),
+        ({"error": {"message": "m", "code": 429, "metadata": {"raw": "why"}}}, ("m: why", "429")),
+        ("m", ("", "")),
+        (None, ("", "")),
+    ],
+)
+def test_the_providers_words_are_found_wherever_it_puts_them(payload: Any, words: tuple[str, str]):
+    assert provider_words(payload) == words
+
+
+def test_codes_that_come_without_a_status_have_one():
+    assert [status_of(code) for code in ("401", "invalid_api_key", "rate_limit_error", "odd", "", "99", "4O1")] == [
+        401,
+        401,
+        429,
+        500,
+        500,
+        500,
+        500,
+    ]
+
+
+def test_kinds_of_refusal():
+    """F4: fatal classes end the run at once, transient ones do not."""
+    assert type(REPORTER.refusal(429, "slow")) is RateLimitError
+    assert type(REPORTER.refusal(503, "busy")) is TransientModelError
+    assert type(REPORTER.refusal(503, "busy", wait=3.0)) is RateLimitError
+    assert type(REPORTER.refusal(403, "no")) is FatalModelError
+    assert type(REPORTER.refusal(307, "there")) is FatalModelError
+    assert type(REPORTER.refusal(429, "empty", code="insufficient_quota")) is FatalModelError
+    assert REPORTER.refusal(400, "").message == "openai:m: no message (HTTP 400)"
+
+
+def test_a_refusal_says_what_to_do():
+    assert "OPENAI_API_KEY" in REPORTER.refusal(401, "no").hint
+    assert "api_key_env" in Reporter("compatible:m", "http://h").refusal(401, "no").hint
+    assert "http://h/v1" in REPORTER.refusal(404, "no").hint
+    assert "credit" in REPORTER.refusal(402, "no").hint
+
+
+@given(st.text(), st.text(), st.sampled_from([KEY, KEY.upper(), KEY.replace("/", "%2F"), "sk-proj-********mnop"]))
+def test_no_text_brings_a_key_into_a_message(before: str, after: str, echo: str):
+    """More 18: whole, in other case, percent-encoded or half masked."""
+    line = REPORTER.quote(f"{before} {echo} {after}")
+    assert "sk-proj-" not in line.lower()
+    assert "bcdefgh" not in line.lower()
+    assert line.isprintable()
+    assert len(line) <= 300
+
+
+def test_a_key_at_the_edge_of_a_huge_text_is_not_cut_into_view():
+    """More 18"""
+    for start in range(19_900, 20_010):
+        line = REPORTER.quote(" " * start + KEY + "x" * 500)
+        assert "sk-" not in line
+
+
+def test_a_key_that_is_a_common_word_leaves_other_words_alone():
+    quoted = Reporter("ollama:m", "", "", ("ollama",)).quote("ollama: no model qwen-ollama2 in ollamas")
+    assert quoted == "[key]: no model qwen-ollama2 in ollamas"
+
+
+def test_foreign_text_becomes_one_printable_line():
+    assert REPORTER.quote("a\r\nb\x00\x1b[2Jc\u2028d\u202e  e") == "a b [2Jc d e"
+    assert REPORTER.quote("x" * 999) == "x" * 299 + "…"
+
+
+def test_secrets_are_not_in_the_repr_of_a_reporter():
+    """More 18"""
+    assert KEY not in repr(REPORTER)
+
+
+def test_an_address_is_shown_without_what_may_be_secret():
+    """More 18"""
+    assert shown_address(URL("https://me:pw@h:8/v1?token=t#f")) == "https://h:8/v1"
+    assert shown_address(URL("")) == ""

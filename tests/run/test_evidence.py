@@ -1,0 +1,273 @@
+"""The evidence store: durable, never changed, never an error, never a secret."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_httpserver import HTTPServer
+
+from skillopt.config.schema import RoleSettings
+from skillopt.errors import FatalModelError, RunDirectoryError
+from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.models.client import CompatibleClient
+from skillopt.models.journal import JournaledModel
+from skillopt.run.evidence import FORMAT, EvidenceStore
+from skillopt.types import Failure, Message, Place, Rollout, Score, Task, Trajectory, Usage
+
+TASK = Task("任务 1/..", {"question": "2 + 2?", "answer": 4})
+ROLLOUT = Rollout(TASK, "skill", trajectory=Trajectory((Message("user", "2 + 2?"),), "4"), score=Score(0, 0.0, "no"))
+FAILURE = Failure("timeout", "target", "TimeoutError", "no answer within 7 s")
+PLACE = Place("gate", epoch=1, step=2, index=3)
+REQUEST = ChatRequest((Message("user", "Propose."),), PLACE)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "evidence.sqlite"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[EvidenceStore]:
+    with EvidenceStore(path) as opened:
+        yield opened
+
+
+def test_what_was_recorded_is_there_after_reopening(path: Path) -> None:
+    reply = ChatReply("yes", usage=Usage(1, 2, 3, 4))
+    with EvidenceStore(path) as store:
+        assert store.get_reply("r") is None
+        assert store.get_rollout("o", TASK) is None
+        assert store.get_given_up("g", PLACE) is None
+        assert store.get_skill_text("s") is None
+        assert store.get_meta("m") is None
+        store.put_reply("r", reply, role="optimizer", request=REQUEST)
+        store.put_rollout("o", ROLLOUT)
+        store.put_given_up("g", PLACE, FAILURE)
+        store.put_skill_text("s", "# Skill\r\n\0\u2028é")
+        store.put_meta("m", "1")
+        store.put_meta("m", "2")
+    with EvidenceStore(path) as store:
+        assert store.get_reply("r") == reply
+        assert store.get_rollout("o", TASK) == ROLLOUT, "a score of 0.0 is a score"
+        assert store.get_given_up("g", PLACE) == FAILURE
+        assert store.get_skill_text("s") == "# Skill\r\n\0\u2028é"
+        assert store.get_meta("m") == "2"
+
+
+def test_the_first_record_under_a_key_stands(store: EvidenceStore) -> None:
+    for text in ("first", "second"):
+        store.put_reply("r", ChatReply(text), role="optimizer", request=REQUEST)
+        store.put_rollout("o", replace(ROLLOUT, trajectory=Trajectory((), text)))
+        store.put_given_up("g", PLACE, replace(FAILURE, message=text))
+    reply, rollout, failure = store.get_reply("r"), store.get_rollout("o", TASK), store.get_given_up("g", PLACE)
+    assert reply is not None
+    assert rollout is not None
+    assert rollout.trajectory is not None
+    assert failure is not None
+    assert (reply.text, rollout.trajectory.output, failure.message) == ("first", "first", "first")
+
+
+def test_an_unmeasured_rollout_is_refused(store: EvidenceStore) -> None:
+    """F14: an error is never evidence."""
+    with pytest.raises(ValueError, match=r"task '任务 1/\.\.' was not measured \(.*no answer within 7 s"):
+        store.put_rollout("o", Rollout(TASK, "skill", failure=FAILURE))
+    assert store.get_rollout("o", TASK) is None
+
+
+@pytest.mark.parametrize("change", [{"stage": "test"}, {"epoch": 2}, {"step": 9}, {"index": 0}, {"attempt": 1}])
+def test_giving_up_answers_only_the_same_place(store: EvidenceStore, change: dict[str, object]) -> None:
+    """F14: what one stage went on without is tried again by every other one."""
+    store.put_given_up("g", PLACE, FAILURE)
+    assert store.get_given_up("g", replace(PLACE, **change)) is None
+    assert store.get_given_up("other", PLACE) is None
+    assert store.get_rollout("g", TASK) is None
+
+
+@given(st.text(), st.text(max_size=5))
+def test_skill_texts_keep_their_bytes(text: str, digest: str) -> None:
+    with EvidenceStore(Path(":memory:")) as store:
+        store.put_skill_text(digest, text)
+        assert store.get_skill_text(digest) == text
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.run.evidence import EvidenceStore
+from skillopt.types import Message, Place
+
+store = EvidenceStore(Path(sys.argv[1]))
+request = ChatRequest((Message("user", "?"),), Place("reflect"))
+for number in range(10**9):
+    store.put_reply(str(number), ChatReply("x" * 5000), role="optimizer", request=request)
+    print(number, flush=True)
+"""
+
+
+def test_a_kill_loses_nothing_that_was_recorded(path: Path) -> None:
+    """Whatever put returned for is there after SIGKILL, and the store opens as if nothing had happened."""
+    for _ in range(2):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        told = [next(writer.stdout) for _ in range(100)]
+        writer.send_signal(signal.SIGKILL)
+        told += writer.stdout.readlines()
+        writer.wait()
+        writer.stdout.close()
+        with EvidenceStore(path) as store:
+            assert all(store.get_reply(line.strip()) is not None for line in told if line.endswith("\n"))
+
+
+def test_a_file_that_was_killed_while_it_was_made_is_made_anew(path: Path) -> None:
+    path.touch()
+    with EvidenceStore(path) as store:
+        store.put_meta("m", "1")
+        assert store.get_meta("m") == "1"
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(RunDirectoryError) as caught:
+        EvidenceStore(path)
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    return str(caught.value)
+
+
+def test_another_format_is_refused(path: Path) -> None:
+    EvidenceStore(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE meta SET value = '999' WHERE name = 'format'")
+    connection.close()
+    assert f"has format 999; this version of SkillOpt knows format {FORMAT}" in refused(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM meta")
+    connection.close()
+    assert "has format None" in refused(path)
+
+
+def test_a_foreign_file_is_refused_and_left_alone(path: Path) -> None:
+    path.write_text("not a database, but long enough to look into " * 100)
+    before = path.read_bytes()
+    assert "not a database" in refused(path)
+    assert path.read_bytes() == before
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE recipes (name TEXT)")
+    connection.close()
+    assert "no evidence store" in refused(path)
+
+
+def test_a_directory_that_is_missing_or_takes_no_file_is_refused(tmp_path: Path) -> None:
+    assert "must exist and be writable" in refused(tmp_path / "missing" / "evidence.sqlite")
+    assert "must exist and be writable" in refused(tmp_path)
+    assert "must exist and be writable" in refused(Path("/proc/evidence.sqlite"))
+
+
+def test_a_damaged_file_is_an_error_for_a_person(path: Path) -> None:
+    with EvidenceStore(path) as store:
+        for number in range(200):
+            store.put_skill_text(str(number), "x" * 1000)
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\xa5" * (len(content) - 8192)
+    path.write_bytes(content)
+    with pytest.raises(RunDirectoryError) as caught, EvidenceStore(path) as store:
+        store.get_skill_text("7")
+    assert "malformed" in caught.value.message
+    assert "copy" in caught.value.hint
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{}", "null", '{"text": 1', '{"usage": {}, "surprise": 1}'])
+def test_a_damaged_record_is_an_error_for_a_person(path: Path, record: str) -> None:
+    with EvidenceStore(path) as store:
+        store.put_reply("r", ChatReply("yes"), role="optimizer", request=REQUEST)
+        store.put_rollout("o", ROLLOUT)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE replies SET reply = ?", (record,))
+        connection.execute("UPDATE rollouts SET rollout = ?", (record,))
+    connection.close()
+    with EvidenceStore(path) as store:
+        with pytest.raises(RunDirectoryError, match="damaged record"):
+            store.get_reply("r")
+        with pytest.raises(RunDirectoryError, match="damaged record"):
+            store.get_rollout("o", TASK)
+
+
+def test_a_full_disk_is_an_error_for_a_person_and_loses_nothing(path: Path) -> None:
+    with EvidenceStore(path) as store:
+        store.put_skill_text("before", "x")
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+        try:
+            with pytest.raises(RunDirectoryError, match="cannot be used") as caught:
+                store.put_skill_text("after", "x" * 400_000)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert "space" in caught.value.hint
+        assert store.get_skill_text("before") == "x"
+        assert store.get_skill_text("after") is None
+        store.put_skill_text("after", "y")
+        assert store.get_skill_text("after") == "y"
+
+
+def test_a_file_that_another_process_is_writing_is_waited_for_and_then_refused(path: Path) -> None:
+    with EvidenceStore(path, busy_seconds=0.01) as store:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RunDirectoryError, match="locked") as caught:
+            store.put_meta("m", "1")
+        assert "Another process" in caught.value.hint
+        other.execute("ROLLBACK")
+        other.close()
+        store.put_meta("m", "1")
+
+
+def test_the_name_of_the_format_belongs_to_the_store(store: EvidenceStore) -> None:
+    with pytest.raises(ValueError, match="format"):
+        store.put_meta("format", "2")
+
+
+def test_use_after_closing_is_a_mistake_of_the_program(path: Path) -> None:
+    store = EvidenceStore(path)
+    store.close()
+    store.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        store.get_meta("m")
+
+
+async def test_no_secret_reaches_the_file(path: Path, httpserver: HTTPServer) -> None:
+    """More 18: neither the key of a model nor the password of its address is written, whatever the server says."""
+    httpserver.expect_ordered_request("/v1/chat/completions").respond_with_json(
+        {"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1}}
+    )
+    httpserver.expect_ordered_request("/v1/chat/completions").respond_with_json(
+        {"error": {"message": "Incorrect API key provided: sk-SECRET"}}, status=401
+    )
+    address = httpserver.url_for("/v1").replace("http://", "http://user:PASSWORD@")
+    settings = RoleSettings(name="openai:m", base_url=address, api_key_env="SOME_KEY")
+    client = CompatibleClient(
+        "openai", "m", base_url=address, settings=settings, key="sk-SECRET", key_variable="SOME_KEY"
+    )
+    with EvidenceStore(path) as store:
+        model = JournaledModel(client, store, role="optimizer", on_reply=lambda *_: None)
+        assert (await model.reply(REQUEST)).text == "hello"
+        again = replace(REQUEST, place=replace(PLACE, attempt=1))
+        with pytest.raises(FatalModelError) as caught:
+            await model.reply(again)
+        store.put_given_up("g", PLACE, Failure("error", "target", "FatalModelError", caught.value.message))
+        await model.close()
+        kept = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert b"hello" in kept
+    assert b"SECRET" not in kept
+    assert b"PASSWORD" not in kept
+    assert httpserver.log[0][0].headers["Authorization"].endswith("sk-SECRET")

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+import os
+import stat
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.errors import RunDirectoryError
+from skillopt.text_files import safe_name, write_json_atomically, write_text_atomically
+
+
+def test_text_is_written_as_utf8_with_its_own_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "steps" / "step_0001" / "skill.md"
+    write_text_atomically(path, "Größe\n規則\r\nlast")
+    assert path.read_bytes() == "Größe\n規則\r\nlast".encode()
+    assert [entry.name for entry in path.parent.iterdir()] == ["skill.md"]
+
+
+def test_a_lone_surrogate_from_a_model_does_not_end_the_run(tmp_path: Path) -> None:
+    write_text_atomically(tmp_path / "reply.txt", "a\ud800b")
+    assert (tmp_path / "reply.txt").read_text("utf-8") == "a\\ud800b"
+
+
+def test_a_new_file_can_be_read_by_whom_the_umask_allows(tmp_path: Path) -> None:
+    plain, ours = tmp_path / "plain", tmp_path / "ours"
+    plain.touch()
+    write_text_atomically(ours, "text")
+    assert stat.S_IMODE(ours.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_crash_while_writing_leaves_the_old_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """F83: the state file was corrupt after a kill; here the write ends before the rename, at two points."""
+    path = tmp_path / "history.json"
+    write_text_atomically(path, "old")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, call, killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_text_atomically(path, "new and longer")
+    assert path.read_text("utf-8") == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["history.json"]
+
+
+def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
+    """F16, F83: a descriptor opened before the write goes on reading the whole old text."""
+    path = tmp_path / "history.json"
+    write_text_atomically(path, "old" * 1000)
+    with path.open(encoding="utf-8") as reader:
+        write_text_atomically(path, "new")
+        assert reader.read() == "old" * 1000
+    assert path.read_text("utf-8") == "new"
+
+
+def test_a_path_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file where a directory should be")
+    path = tmp_path / "runs" / "skill.md"
+    with pytest.raises(RunDirectoryError) as caught:
+        write_text_atomically(path, "text")
+    assert str(path) in caught.value.message
+    assert "cannot be written: " in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_directory_in_the_way_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "skill.md").mkdir()
+    with pytest.raises(RunDirectoryError, match="cannot be written"):
+        write_text_atomically(tmp_path / "skill.md", "text")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["skill.md"]
+
+
+def test_json_is_written_for_people(tmp_path: Path) -> None:
+    write_json_atomically(tmp_path / "history.json", {"step": 1, "answer": "Größe", "empty": []})
+    text = '{\n  "step": 1,\n  "answer": "Größe",\n  "empty": []\n}\n'
+    assert (tmp_path / "history.json").read_bytes() == text.encode()
+
+
+def test_json_without_a_json_form_writes_nothing(tmp_path: Path) -> None:
+    """More 3: NaN is no score, and no other program could read it."""
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json_atomically(tmp_path / "history.json", {"val_acc": float("nan")})
+    assert not list(tmp_path.iterdir())
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=5))
+def test_json_comes_back_as_it_went(tmp_path_factory: pytest.TempPathFactory, value: object) -> None:
+    path = tmp_path_factory.getbasetemp() / "value.json"
+    write_json_atomically(path, value)
+    assert json.loads(path.read_text("utf-8")) == value
+
+
+@pytest.mark.parametrize(
+    ("identifier", "beginning"),
+    [
+        ("train-0012", "train_0012-"),
+        ("../../etc/passwd", "etc_passwd-"),
+        ("C:\\temp\\x", "C__temp_x-"),
+        ("問題１", "問題１-"),
+        ("प्रश्न", "प्रश्न-"),
+        ("", "id-"),
+        ("...", "id-"),
+        ("a\x00b\n", "a_b-"),
+        ("\u202egpj.exe", "gpj_exe-"),
+    ],
+)
+def test_a_name_shows_the_readable_part_of_its_identifier(identifier: str, beginning: str) -> None:
+    name = safe_name(identifier)
+    assert name.startswith(beginning)
+    assert len(name) == len(beginning) + 12
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        ("Task", "task", "TASK"),
+        (unicodedata.normalize("NFC", "é"), unicodedata.normalize("NFD", "é")),
+        ("a/b", "a\\b", "a_b", "a:b"),
+        ("x" * 300 + "1", "x" * 300 + "2"),
+        ("", ".", "..", "id"),
+        ("\ud800", "\ud801"),
+    ],
+)
+def test_identifiers_that_differ_in_anything_get_names_that_differ_everywhere(group: tuple[str, ...]) -> None:
+    names = {unicodedata.normalize("NFD", safe_name(identifier)).casefold() for identifier in group}
+    assert len(names) == len(group)
+
+
+RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³")}
+
+
+@given(st.text() | st.sampled_from(sorted(RESERVED)).map(str.upper) | st.sampled_from(["CON.txt", "aux ", "nul."]))
+def test_every_name_is_safe_on_every_system(identifier: str) -> None:
+    name = safe_name(identifier)
+    assert name == safe_name(identifier)
+    assert name.split(".")[0].strip().casefold() not in RESERVED
+    assert len(name) <= 53
+    assert len(name.encode("utf-8")) <= 255
+    assert not set(name) & set('<>:"/\\|?* .')
+    assert not any(unicodedata.category(char)[0] == "C" for char in name)
+    assert Path(name).name == name

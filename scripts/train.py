@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import sys
-
 from skillopt.cli.main import main_train
 
 if __name__ == "__main__":
-    sys.exit(main_train())
+    main_train()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from skillopt.rejections import Rejections
+from skillopt.rejections import Rejection, Rejections
 from skillopt.skill.document import Skill
-from skillopt.types import Decision, Discarded, Edit, EditOutcome, Patch, Rollout, Task
+from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Rollout, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,19 @@ class State:
         """Return the state at the beginning of the next step."""
         return replace(self, epoch=epoch, step=self.step + 1, budget=budget)
 
+    def after(self, step: Step) -> State:
+        """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
+        decision = step.decision
+        if decision.action is Action.REJECT:
+            rejection = Rejection(self.step, step.candidate.applied, decision.reason)
+            return replace(self, rejections=self.rejections.add(rejection))
+        if not decision.accepted:
+            return self
+        place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
+        rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: place[rollout.task.id]))
+        measured = Measured(step.candidate.skill, rollouts, self.step)
+        return replace(self, current=measured, best=measured if decision.new_best else self.best)
+
 
 @dataclass(frozen=True, slots=True)
 class Selected:
@@ -83,7 +96,7 @@ class Candidate:
     @property
     def applied(self) -> tuple[Edit, ...]:
         """The edits that are in the candidate."""
-        return tuple(outcome.edit for outcome in self.outcomes if outcome.state == "applied")
+        return tuple(outcome.edit for outcome in self.outcomes if outcome.state is EditState.APPLIED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from skillopt.errors import MeasurementError
+from skillopt.events import StageStarted
 from skillopt.learning_rate import edit_budget
 from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
@@ -40,6 +41,7 @@ async def measure_baseline(run: Run) -> State:
     Raises:
         MeasurementError: If any selection task could not be measured.
     """
+    run.emit(StageStarted("baseline", 0, 0, len(run.selection)))
     rollouts = await run.measure(run.seed_skill, run.selection, Place("baseline"))
     missing = [one for one in rollouts if one.failure is not None]
     if missing:
@@ -67,7 +69,11 @@ async def measure_result(run: Run, state: State) -> Outcome:
     """Measure the seed skill and the best skill on the test split; an unchanged skill is measured once."""
     if not run.config.evaluation.eval_test:
         return run.finish(state, seed_test=(), best_test=())
-    seed_test = await run.measure(state.seed.skill, run.splits.test, Place("test", index=0))
     unchanged = state.best.skill.digest == state.seed.skill.digest
-    best_test = seed_test if unchanged else await run.measure(state.best.skill, run.splits.test, Place("test", index=1))
+    tasks = run.splits.test
+    run.emit(StageStarted("test", state.epoch, state.step, len(tasks) if unchanged else 2 * len(tasks)))
+    seed_test = await run.measure(state.seed.skill, tasks, Place("test", state.epoch, state.step, 0))
+    if unchanged:
+        return run.finish(state, seed_test=seed_test, best_test=seed_test)
+    best_test = await run.measure(state.best.skill, tasks, Place("test", state.epoch, state.step, 1))
     return run.finish(state, seed_test=seed_test, best_test=best_test)

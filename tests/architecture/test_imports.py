@@ -16,7 +16,9 @@ ENVIRON_WRITES = {"clear", "pop", "popitem", "setdefault", "update", "__setitem_
 
 def loaded_by(statement: str) -> set[str]:
     code = f"import sys\n{statement}\nprint(*sys.modules)"
-    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return set(result.stdout.split())
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

@@ -114,7 +114,7 @@ def test_an_override_becomes_a_layer(override: str, values: object) -> None:
         ("train.seed:3", "'train.seed'"),
         ("env.x=[1", "env.x: a value"),
         ("train=3", "train is a section"),
-        ("optimizer=a:b", "stands|section"),
+        ("optimizer=a:b", "optimizer is a section"),
         (
             "max_tokens=3",
             "several sections\nWrite model.optimizer.max_tokens or model.target.max_tokens or skill.max_tokens",

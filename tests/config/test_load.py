@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
@@ -124,6 +124,7 @@ def test_the_resolved_file_loads_back_as_the_same_configuration(tmp_path: Path) 
     assert again.to_yaml() == loaded.to_yaml()
 
 
+@settings(max_examples=30)
 @given(
     st.text(
         st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.sampled_from("\n\\${}?:#'\""), max_size=30

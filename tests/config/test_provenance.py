@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt.config.provenance import COMMAND_LINE, DEFAULT, Layer, Origin, Provenance, stacked
@@ -25,6 +25,7 @@ def layer(values: dict[str, JsonValue], line: int, *, replaced: frozenset[tuple[
     return Layer(values, {path: Origin("file", Path("/c"), line) for path in paths(values, ())}, replaced)
 
 
+@settings(max_examples=50)
 @given(layers)
 def test_every_value_that_shows_comes_from_the_last_layer_that_gave_it(
     given_layers: list[dict[str, JsonValue]],

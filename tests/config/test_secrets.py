@@ -60,10 +60,11 @@ def test_no_message_shows_a_secret_wherever_it_stands(
 
 @pytest.mark.parametrize(
     "override",
-    [f"api_key={HIDDEN_TEXT}", f"model.target.api_key={HIDDEN_TEXT}", f"api_key:{HIDDEN_TEXT}", f"env.token=[{HIDDEN_TEXT}",
-     "sk-abcdefghijklmnop1234", f"model.target.base_url=https://me:{HIDDEN_TEXT}@host/v1",
+    [f"api_key={HIDDEN_TEXT}", f"model.target.api_key={HIDDEN_TEXT}", f"api_key:{HIDDEN_TEXT}",
+     f"env.token=[{HIDDEN_TEXT}", "sk-abcdefghijklmnop1234", f"model.target.base_url=https://me:{HIDDEN_TEXT}@host/v1",
      f"model.target.api_key_env={HIDDEN_TEXT}-{HIDDEN_TEXT}", f"model.target.extra_body={{api_key: {HIDDEN_TEXT}}}",
-     f"env.note=https://host/v1?key={HIDDEN_TEXT}", "env.note=Bearer hunter2hunter2", "train.seed=sk-abcdefghijklmnop1234"],
+     f"env.note=https://host/v1?key={HIDDEN_TEXT}", "env.note=Bearer hunter2hunter2",
+     "train.seed=sk-abcdefghijklmnop1234"],
 )  # fmt: skip
 def test_no_message_shows_a_secret_of_the_command_line(tmp_path: Path, override: str) -> None:
     (tmp_path / "c.yaml").write_text("model: {optimizer: 'a:b', target: 'a:b'}\n", "utf-8")

@@ -57,7 +57,8 @@ def test_what_models_put_around_an_answer_is_taken_off(noisy: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["**a** and **b**", "__init__", "3 * 4 * 5", "* x", "answers vary", "(B)", "x.", "**", "a: b", "`", "$5 or $6"]
+    "answer",
+    ["**a** and **b**", "__init__", "3 * 4 * 5", "* x", "answers vary", "(B)", "x.", "**", "a: b", "`", "$5 or $6"],
 )
 def test_what_may_belong_to_an_answer_stays(answer: str) -> None:
     assert tidy(answer) == answer

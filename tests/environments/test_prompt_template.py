@@ -25,7 +25,9 @@ def test_each_placeholder_is_named_once_in_order() -> None:
     assert placeholders("{b} {a} {b} {{c}}") == ("b", "a")
 
 
-@pytest.mark.parametrize("fields", [{"frage": "x"}, {"question": None, "frage": "x"}, {"question": " \n", "frage": "x"}])
+@pytest.mark.parametrize(
+    "fields", [{"frage": "x"}, {"question": None, "frage": "x"}, {"question": " \n", "frage": "x"}]
+)
 def test_a_field_that_is_missing_or_empty_is_an_error_that_names_the_fields(fields: dict[str, str | None]) -> None:
     with pytest.raises(ValueError, match=r"\{question\}, which is missing or empty.*frage"):
         render("{question}", Task("1", fields))

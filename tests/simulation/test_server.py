@@ -20,6 +20,8 @@ from skillopt.types import Message, Place
 
 WORLD = World(7)
 TASK = WORLD.tasks[0]
+GUARD = 10.0
+"""Seconds after which a test that waits has failed."""
 RIGHT: dict[str, Any] = {
     "model": "simulated-target",
     "messages": [
@@ -31,7 +33,7 @@ RIGHT: dict[str, Any] = {
 
 async def post(server: SimulatedServer, body: Any, **headers: str) -> tuple[int, Any, dict[str, str]]:
     async with (
-        aiohttp.ClientSession() as session,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=GUARD)) as session,
         session.post(f"{server.base_url}/chat/completions", json=body, headers=headers) as response,
     ):
         return response.status, await response.json(), dict(response.headers)
@@ -172,10 +174,10 @@ async def test_a_call_that_hangs_is_counted_as_abandoned_when_its_client_goes() 
 
     async with Watched(WORLD, weather=scripted([Fault("hang")]), delay=watch) as server:
         asked = asyncio.create_task(post(server, RIGHT))
-        await reached.wait()
+        await asyncio.wait_for(reached.wait(), GUARD)
         assert not asked.done()
         asked.cancel()
-        await left.wait()
+        await asyncio.wait_for(left.wait(), GUARD)
         assert server.abandoned == 1
 
 
@@ -187,7 +189,7 @@ async def test_closing_the_server_ends_a_call_that_hangs() -> None:
 
     async with SimulatedServer(WORLD, weather=lambda call: Fault("hang"), delay=watch) as server:
         asked = asyncio.create_task(post(server, RIGHT))
-        await reached.wait()
+        await asyncio.wait_for(reached.wait(), GUARD)
     with pytest.raises(aiohttp.ClientError):
         await asked
 

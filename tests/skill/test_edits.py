@@ -240,7 +240,9 @@ def test_content_with_a_marker_is_refused(operation: EditOperation, content: str
         ("# A\n\nrule\n", REPLACE, "# A", "---\nname: evil\n---"),
         ("", APPEND, "", "---\nname: evil\n---"),
         ("x\n---\nname: evil\n---\n", DELETE, "x", ""),
-        ("<!-- x SLOW_UPDATE_START -->\n<!-- x SLOW_UPDATE_END -->\n", DELETE, "x SLOW_UPDATE_START", ""),
+        ("---\nunclosed\n", APPEND, "", "x\n---"),
+        ("<!-- SLOW_UPDATE_START x -->\n", DELETE, "x", ""),
+        ("<!-- x -->\n", REPLACE, "x", "SLOW_UPDATE_START --> y <!-- SLOW_UPDATE_END"),
         ("<!-- x -->\n", REPLACE, "x", "SLOW_UPDATE_START"),
         ("a <!-- APPENDIX_START -->\n<!-- APPENDIX_END -->\n", AFTER, "a", "x"),
         ("<!-- APPENDIX_START -->\n<!-- APPENDIX_END --> a\n", BEFORE, "a", "x"),
@@ -250,8 +252,7 @@ def test_no_edit_makes_front_matter_or_a_marker_out_of_what_was_none(
     text: str, operation: EditOperation, target: str, content: str
 ) -> None:
     """F61, F63: the candidate itself is compared, so that pieces which only together mean something are caught too."""
-    state = refused(text, operation, target, content)[0]
-    assert state is (EditState.APPLIED if "x SLOW_UPDATE_START" in target else EditState.PROTECTED)
+    assert refused(text, operation, target, content)[0] is EditState.PROTECTED
 
 
 @pytest.mark.parametrize("operation", [APPEND, AFTER, BEFORE])

@@ -42,12 +42,13 @@ def file_layers(path: Path) -> list[Layer]:
     chain: list[Path] = []
     named_by = Origin("default")
     while True:
+        text = _text(path, named_by=named_by)
         if path.resolve() in chain:
             raise ConfigError(f"{named_by}: {_BASE} names {path}, which is built on this file")
         if len(chain) == _DEEPEST:
             raise ConfigError(f"{named_by}: more than {_DEEPEST} files are built on one another by {_BASE}")
         chain.append(path.resolve())
-        document = read_document(_text(path, named_by=named_by), path)
+        document = read_document(text, path)
         values = dict(document.values)
         base = values.pop(_BASE, None)
         origins = {key: Origin("file", path, line) for key, line in document.lines.items()}
@@ -93,11 +94,13 @@ def override_layer(override: str) -> Layer:
 
 def _full_path(key: str) -> KeyPath:
     known = [path for path, _ in settings(Config)]
-    found = [path for path in known if path[-1] == key or (path[:1] == ("model",) and path[1:] == (key, "name"))]
-    if len(found) == 1:
-        return found[0][:2] if key in _ROLES else found[0]
     if key in Config.model_fields:
         raise UsageError(f"{key} is a section", hint=f"Write {key}.KEY=VALUE.")
+    if key in _ROLES:
+        return ("model", key)
+    found = [path for path in known if path[-1] == key]
+    if len(found) == 1:
+        return found[0]
     if found:
         raise UsageError(
             f"{key} stands in several sections", hint="Write " + " or ".join(".".join(path) for path in found)

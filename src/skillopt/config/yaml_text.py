@@ -23,6 +23,7 @@ from skillopt.types import JsonValue
 _MOST_NODES = 10_000
 """Most values of one file, aliases written out; far above any configuration and far below what exhausts memory."""
 
+_UNUSUAL_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
 _PREFIX = "tag:yaml.org,2002:"
 _SCALARS = frozenset(_PREFIX + kind for kind in ("null", "bool", "int", "float", "str"))
 
@@ -55,6 +56,8 @@ class _Dumper(yaml.SafeDumper):
 
 def _represent_text(dumper: Any, text: str) -> yaml.ScalarNode:
     style = "'" if not isinstance(_plain(text), str) else None
+    if _UNUSUAL_BREAK.search(text):
+        style = '"'  # the one style in which PyYAML writes them as escapes
     return dumper.represent_scalar(_PREFIX + "str", text, style=style)
 
 

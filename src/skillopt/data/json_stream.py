@@ -115,7 +115,8 @@ class JsonStream:
                 self._fail(_reason(error))
             value, end = decoded
             # A number may go on in what is not read yet; lists, objects and texts say themselves where they end.
-            if end == len(self._buffer) and not isinstance(value, dict | list | str) and self._read(size):
+            open_ended = not isinstance(value, dict | list | str) and end > len(self._buffer) - _NEAR_THE_END
+            if open_ended and self._read(size):
                 continue
             try:
                 _check_depth(value)

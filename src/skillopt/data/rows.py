@@ -90,9 +90,7 @@ def _json_rows(file: TextIO, path: Path) -> Iterator[Row]:
             yield from _json_object_rows(stream, path)
         else:
             raise DataError(f"{path}, line {stream.line}: a list of tasks is needed, or an object that holds one")
-        if stream.peek():
-            lines = "; a file with one object a line must be named .jsonl" if opening == "{" else ""
-            raise JsonProblem(f"text after the end of the JSON value{lines}", stream.line)
+        _refuse_more(stream)
     except JsonProblem as problem:
         raise DataError(f"{path}, line {problem.line}: {problem}") from None
 
@@ -109,8 +107,14 @@ def _json_object_rows(stream: JsonStream, path: Path) -> Iterator[Row]:
             yield from (_row(path, at, value) for at, value in stream.array())
         else:
             others.append((line, key, stream.value()))
+    _refuse_more(stream, hint="; a file with one object a line must be named .jsonl")
     if not found:
         yield from (_row(path, line, value, key=key) for line, key, value in others)
+
+
+def _refuse_more(stream: JsonStream, hint: str = "") -> None:
+    if stream.peek():
+        raise JsonProblem(f"text after the end of the JSON value{hint}", stream.line)
 
 
 def _jsonl_rows(file: TextIO, path: Path) -> Iterator[Row]:
@@ -183,12 +187,12 @@ def _line_that_is_not_utf8(path: Path) -> int:
 
 
 def _similar(path: Path) -> str:
-    from rapidfuzz import process
+    from rapidfuzz import fuzz, process
 
     if not path.parent.is_dir():
         return f"The directory {path.parent} does not exist either."
     names = sorted(entry.name for entry in path.parent.iterdir())
-    found = process.extractOne(path.name, names, score_cutoff=60)
+    found = process.extractOne(path.name, names, scorer=fuzz.ratio, score_cutoff=60)
     return f"Did you mean {path.with_name(found[0])}?" if found else ""
 
 

@@ -22,9 +22,9 @@ def parse_split(name: str) -> SplitName:
     for split, names in SPLIT_NAMES.items():
         if name in names:
             return split
-    from rapidfuzz import process
+    from rapidfuzz import fuzz, process
 
     known = [alias for names in SPLIT_NAMES.values() for alias in names]
-    found = process.extractOne(name, known, score_cutoff=60)
+    found = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=60)
     hint = f"Did you mean {found[0]}?" if found else f"Splits are {', '.join(known)}."
     raise UsageError(f"there is no split {name!r}", hint=hint)

@@ -79,7 +79,7 @@ def find_environment(name: str) -> type[AnyEnvironment]:
     if found := [entry for entry in offered if entry.name == name]:
         return _from_entry_point(name, found)
     known = sorted({*BUILT_IN, *offered.names})
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name.lower(), known, n=1)
     raise EnvironmentLoadError(
         f"env.name: there is no environment {name!r}",
         hint=(f"Did you mean {close[0]!r}? " if close else "")

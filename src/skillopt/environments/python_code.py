@@ -87,9 +87,10 @@ def load_module(name: str) -> LoadedCode:
             f"module {name!r} cannot be imported: {type(error).__name__}: {error}",
             hint="Install it into this environment, or name a file: path/to/file.py:function.",
         ) from error
-    if not module.__file__:
+    file: str | None = getattr(module, "__file__", None)
+    if not file:
         raise EnvironmentLoadError(f"module {name!r} has no source file", hint="Name the module that holds the code.")
-    return LoadedCode(module, hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest())
+    return LoadedCode(module, hashlib.sha256(Path(file).read_bytes()).hexdigest())
 
 
 def _where(error: BaseException, path: Path) -> str:

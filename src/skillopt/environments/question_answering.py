@@ -103,7 +103,7 @@ class QuestionAnswering(Environment[QuestionAnsweringSettings]):
         )
         found = "the whole reply" if self._takes_whole else _FOUND_IN[self.settings.extraction]
         return (
-            "The skill is the system message of a model that answers one question at a time and sees nothing else."
+            "The skill is the system message of a model that answers one question at a time."
             f"{asked} The answer taken from its reply is {found}; it is right if {self.scorer.rule}. "
             "The skill cannot change the questions, the way they are put, or the scoring."
         )

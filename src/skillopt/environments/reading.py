@@ -38,8 +38,10 @@ def read_json_object(text: str) -> dict[str, JsonValue] | None:
     while position >= 0:
         try:
             found, position = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError):
+        except ValueError:
             position += 1
+        except RecursionError:  # nested beyond any honest answer; looking on would take for ever
+            return found
         position = text.find("{", position)
     return found
 

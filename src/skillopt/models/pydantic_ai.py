@@ -103,12 +103,10 @@ class AdaptedModel(ChatModel):
         if not self._entered:
             self._entered = True
             await self._backend.__aenter__()
+        history, parameters = _messages(request.messages), self._parameters(request)
         try:
             response = await model_request(
-                self._backend,
-                _messages(request.messages),
-                model_settings=self._settings,
-                model_request_parameters=self._parameters(request),
+                self._backend, history, model_settings=self._settings, model_request_parameters=parameters
             )
         except ContentFilterError:
             return ChatReply("", "content_filter")
@@ -116,6 +114,9 @@ class AdaptedModel(ChatModel):
             raise self._failure(error) from error
         except (UserError, *self._vendor_errors) as error:
             raise self._vendor_failure(error) from error
+        except Exception as error:  # the seam to foreign code: on a malformed answer it fails in ways of its own
+            words = f"{type(error).__name__}: {self._reporter.quote(str(error))}"
+            raise self._reporter.transient(f"the answer cannot be read: {words}") from error
         if response.finish_reason == "error":
             raise self._reporter.transient("the provider broke the generation off")
         return _read_response(response)

@@ -36,9 +36,10 @@ def role_settings(config: Config, role: Role) -> RoleSettings:
 
 
 def simulated(config: Config) -> bool:
-    """Whether any model is simulated, so that the numbers say nothing of real models."""
+    """Whether any model is simulated, in process or behind an address, so that the numbers say nothing of real ones."""
     roles: tuple[Role, ...] = ("target", "optimizer")
-    return any(parse_model_name(role_settings(config, role).name).provider == "simulated" for role in roles)
+    names = [parse_model_name(role_settings(config, role).name) for role in roles]
+    return any(name.provider == "simulated" or name.model.startswith("simulated-") for name in names)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from skillopt.skill.document import Skill
 from skillopt.types import Action, Decision
@@ -95,4 +96,4 @@ class Outcome:
     message: str
     directory: Path
     best_skill: Skill
-    summary: dict[str, object]
+    summary: dict[str, Any]

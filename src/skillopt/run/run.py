@@ -23,7 +23,6 @@ from skillopt.evaluation.scores import mean_gate_score
 from skillopt.events import Event, RunEnded, Spent, StageProgress, StageStarted, StepCommitted, Warned
 from skillopt.models.journal import JournaledModel
 from skillopt.models.structured import Answer, ReplyT, ask
-from skillopt.rejections import Rejection
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
@@ -38,7 +37,7 @@ from skillopt.run.summary import run_card, summary
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State, Step
 from skillopt.text_files import write_json_atomically, write_text_atomically
-from skillopt.types import Action, Decision, Failure, Message, Place, Rollout, Task
+from skillopt.types import Decision, Failure, Message, Place, Rollout, Task
 
 _ANSWER = "answer"
 """The key, with a place, of a structured answer that the run went on without."""
@@ -81,7 +80,7 @@ class Run:
         self._decisions: list[Decision] = []
         self._counters: Counter[str] = Counter()
         self._clock = StageClock()
-        self._progress: tuple[Place, int] | None = None
+        self._done = self._total = 0
         self._state: State | None = None
 
     @property
@@ -143,6 +142,7 @@ class Run:
         """Log an event and tell those who watch."""
         if isinstance(event, StageStarted):
             self._clock.start(event.stage)
+            self._done, self._total = 0, event.total
         self._events.emit(event)
         if isinstance(event, StageProgress | StepCommitted):
             self._events.emit(self._spent())
@@ -182,7 +182,7 @@ class Run:
 
     def commit(self, before: State, step: Step) -> State:
         """Commit a step: decide what training goes on with, write the views, tell those who watch."""
-        after = _after(before, step)
+        after = before.after(step)
         record = step_record(
             self._config,
             before,
@@ -225,11 +225,19 @@ class Run:
     def _observe(self, place: Place, key: str, rollout: Rollout, *, recorded: bool) -> None:
         """Account for a rollout and show the progress of its stage."""
         self._accounts.use_rollout(place, key, rollout)
-        done = self._progress[1] + 1 if self._progress is not None and self._progress[0] == place else 1
-        self._progress = (place, done)
+        self._done += 1
         outcome = "unmeasured" if rollout.score is None else ("solved" if rollout.score.hard else "failed")
         self.emit(
-            StageProgress(place.stage, place.epoch, place.step, done, 0, rollout.task.id, outcome, recorded=recorded)
+            StageProgress(
+                place.stage,
+                place.epoch,
+                place.step,
+                self._done,
+                self._total,
+                detail=rollout.task.id,
+                outcome=outcome,
+                recorded=recorded,
+            )
         )
 
     def _better(self, one: Measured, other: Measured) -> bool:
@@ -281,17 +289,3 @@ class Run:
             used_tokens={role: used.total(role).usage.tokens for role in roles},
             dollars={role: used.total(role).dollars for role in roles},
         )
-
-
-def _after(before: State, step: Step) -> State:
-    """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
-    decision = step.decision
-    if decision.action is Action.REJECT:
-        rejection = Rejection(before.step, step.candidate.applied, decision.reason)
-        return replace(before, rejections=before.rejections.add(rejection))
-    if not decision.accepted:
-        return before
-    place = {rollout.task.id: number for number, rollout in enumerate(before.seed.rollouts)}
-    rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: place[rollout.task.id]))
-    measured = Measured(step.candidate.skill, rollouts, before.step)
-    return replace(before, current=measured, best=measured if decision.new_best else before.best)

@@ -26,6 +26,9 @@ from skillopt.types import Message, Place
 
 _PREFIX = "simulated-"
 
+_CLOSING_TIME = 0.1
+"""Seconds that calls under way may still take when the server closes; those that hang are then broken off."""
+
 
 class _BadRequest(Exception):
     """The client sent what the protocol does not allow; the message goes into the error body."""
@@ -51,7 +54,8 @@ class SimulatedServer:
 
     Attributes:
         calls: Every chat request that came, in the order of arrival.
-        abandoned: Number of calls whose client went away before they were answered.
+        abandoned: Number of calls that were broken off before they were answered, since their client went away (or the
+            server closed).
     """
 
     def __init__(
@@ -72,7 +76,6 @@ class SimulatedServer:
         self._delay = delay
         self._api_key = api_key
         self._runner: web.AppRunner | None = None
-        self._closing = asyncio.Event()
         self.calls: list[Call] = []
         self.abandoned = 0
 
@@ -95,7 +98,9 @@ class SimulatedServer:
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=64 * 1024**2)
         application.router.add_post("/v1/chat/completions", self._complete)
-        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+        self._runner = web.AppRunner(
+            application, access_log=None, handler_cancellation=True, shutdown_timeout=_CLOSING_TIME
+        )
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         return self
@@ -103,7 +108,6 @@ class SimulatedServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closing.set()
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -132,8 +136,8 @@ class SimulatedServer:
         if fault is None:
             return _completion(call, await self._models[name].reply(request))
         if fault.kind == "hang":
-            await self._closing.wait()
-        if fault.kind in ("hang", "reset"):
+            await asyncio.Event().wait()
+        if fault.kind == "reset":
             return _broken(http)
         if fault.kind == "status":
             return _error(fault.status, fault.message, retry_after=fault.retry_after)

@@ -95,11 +95,15 @@ def _text(task: Task, gold: JsonValue) -> str:
 
 def shown(text: str, limit: int = LONGEST_SHOWN) -> str:
     """Return a text on one line, its middle left out if it is longer than `limit` characters."""
-    line = text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
-    if len(line) <= limit:
-        return line
+    return trimmed(text.replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t"), limit)
+
+
+def trimmed(text: str, limit: int = LONGEST_PREDICTED) -> str:
+    """Return a text, its middle left out if it is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
     head = (limit - 1) * 2 // 3
-    return f"{line[:head]}…{line[len(line) - (limit - 1 - head) :]}"
+    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
 
 
 def expected(golds: Sequence[str]) -> str:
@@ -125,4 +129,4 @@ def verdict(golds: Sequence[str], predicted: str, *, soft: float, hard: bool, no
         feedback = f"Expected {expected(golds)}; no answer was found{bracket}."
     else:
         feedback = f"Expected {expected(golds)}; the answer was '{shown(predicted)}'{bracket}."
-    return Score(int(hard), soft, feedback, shown(predicted, LONGEST_PREDICTED))
+    return Score(int(hard), soft, feedback, trimmed(predicted))

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from skillopt.digests import canonical_json
 from skillopt.environments.reading import parse_json, read_json_object
-from skillopt.environments.scorers.base import LONGEST_PREDICTED, Scorer, data_error, gold_values, shown
+from skillopt.environments.scorers.base import Scorer, data_error, gold_values, shown, trimmed
 from skillopt.types import JsonValue, Score, Task, Trajectory
 
 ExtraFields: TypeAlias = Literal["forbid", "allow"]
@@ -63,7 +63,7 @@ class JsonFields(Scorer):
         )
 
     def _compare(self, predicted: str, answer: dict[str, JsonValue] | None, gold: Mapping[str, JsonValue]) -> Score:
-        kept = shown(predicted, LONGEST_PREDICTED)
+        kept = trimmed(predicted)
         if answer is None:
             came = f"the answer '{shown(predicted)}' holds no JSON object" if predicted else "no answer was found"
             return Score(0, 0.0, f"Expected {shown(_written(gold))}; {came}.", kept)

@@ -19,8 +19,8 @@ from skillopt.environments.scorers.base import Scorer, data_error, gold_texts, s
 from skillopt.types import Score, Task, Trajectory
 
 DecimalMark: TypeAlias = Literal["point", "comma"]
-Units: TypeAlias = Literal["ignore", "match"] | Mapping[str, float]
-"""How units count: not at all, by name, or by a table of factors to a common unit."""
+Units: TypeAlias = Literal["ignore", "match", "convert"]
+"""How units count: not at all, by name, or by factors to a common unit."""
 
 LONGEST_SEARCHED = 10_000
 """Characters of an answer in which a number is looked for, counted from its end."""
@@ -31,7 +31,7 @@ _FRACTION = r"(?<!\d/)(?:\d{1,9}\s+)?\d+/\d+(?![\d/])"
 _PLAIN = r"\d+(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(
     rf"""(?P<sign>(?<![A-Za-z0-9_)\]])[-+])?
-    (?P<currency>[$€£¥₹])?\s?
+    (?:(?P<currency>[$€£¥₹])\s?)?
     (?P<inner_sign>(?<![A-Za-z0-9_)\]])[-+])?
     (?<![A-Za-z0-9_])(?<!\d\.)
     (?P<body>{_FRACTION}|{_EUROPEAN}|{_GROUPED}|{_PLAIN})
@@ -103,7 +103,7 @@ def _plain(text: str, decimal_mark: DecimalMark) -> str:
     text = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2044", "/").replace("{,}", ",")
     text = re.sub(r"(?<=\d)\\[dt]?frac(?=\{)", r" \\frac", text)
     text = re.sub(r"\\[dt]?frac\{(\d+)\}\{(\d+)\}", r"\1/\2", text)
-    text = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", r"\1", text).replace("\\times", "*").replace("\\cdot", "*")
+    text = re.sub(r"\\(?:text|mathrm)\{\s*([^{}]*)\}", r"\1", text).replace("\\times", "*").replace("\\cdot", "*")
     text = text.replace("\\%", "%").replace("\\$", "$")
     text = _POWER_OF_TEN.sub(lambda found: f"{'' if found['times'] else '1'}e{found['power']}", text).replace("**", " ")
     if not text.isascii():
@@ -120,14 +120,16 @@ class Number(Scorer):
     Attributes:
         tolerance: Largest absolute difference that is still equal, in the gold answer's unit.
         relative_tolerance: Largest difference as a share of the expected number; the wider of the two counts.
-        units: "ignore", "match" (a unit beside the expected number must be beside the answer's), or factors by unit:
-            both numbers are multiplied by theirs, a missing unit has the factor 1, an unlisted one must be the same.
+        units: "ignore"; "match": a unit beside the expected number must be beside the answer's; "convert": both numbers
+            are multiplied by the factors of their units.
+        unit_factors: For "convert", by unit. A missing unit has the factor 1, and an unlisted one must be the same in both.
         decimal_mark: How digits are grouped.
     """
 
     tolerance: float = 0.0
     relative_tolerance: float = 0.0
-    units: Units = field(default="ignore")
+    units: Units = "ignore"
+    unit_factors: Mapping[str, float] = field(default_factory=dict[str, float])
     decimal_mark: DecimalMark = "point"
 
     @property
@@ -168,7 +170,7 @@ class Number(Scorer):
     def _fault(self, answer: Quantity, gold: Quantity) -> str:
         """Return what keeps an answer from being this one; "" if nothing does."""
         value, wanted, factor = answer.value, gold.value, Fraction(1)
-        if isinstance(self.units, Mapping):
+        if self.units == "convert":
             ours, theirs = self._factor(answer.unit), self._factor(gold.unit)
             if (ours is None or theirs is None) and answer.unit != gold.unit:
                 return _other_unit(answer, gold)
@@ -182,11 +184,8 @@ class Number(Scorer):
     def _factor(self, unit: str) -> Fraction | None:
         if not unit:
             return Fraction(1)
-        if isinstance(self.units, Mapping):
-            for name, factor in self.units.items():
-                if _unit(name) == unit:
-                    return _fraction(factor)
-        return None
+        by_unit = {_unit(name): factor for name, factor in self.unit_factors.items()}
+        return _fraction(by_unit[unit]) if unit in by_unit else None
 
 
 def _fraction(number: float) -> Fraction:

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from skillopt.digests import canonical_json
 from skillopt.environments.python_code import load_file, load_module
-from skillopt.environments.scorers.base import LONGEST_PREDICTED, Scorer, gold_values, shown, verdict
+from skillopt.environments.scorers.base import Scorer, gold_values, trimmed, verdict
 from skillopt.errors import EnvironmentLoadError
 from skillopt.types import JsonValue, Score, Task, Trajectory
 
@@ -74,7 +74,7 @@ class PythonFunction(Scorer):
         }
         returned = self.function(**{name: given[name] for name in self.wants})
         if isinstance(returned, Score):
-            return replace(returned, predicted=returned.predicted or shown(predicted, LONGEST_PREDICTED))
+            return replace(returned, predicted=returned.predicted or trimmed(predicted))
         value, feedback = _parts(returned)
         soft = self._share(value, task)
         score = verdict(_golds(task), predicted, soft=soft, hard=soft == 1.0, note=f"score {soft:g}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -17,7 +17,7 @@ from skillopt.environments.base import EnvironmentSettings
 from skillopt.environments.scorers.base import Scorer
 from skillopt.environments.scorers.choice import Choice
 from skillopt.environments.scorers.json_fields import ExtraFields, JsonFields
-from skillopt.environments.scorers.number import DecimalMark, Number
+from skillopt.environments.scorers.number import DecimalMark, Number, Units
 from skillopt.environments.scorers.pattern import Pattern, PatternMatch
 from skillopt.environments.scorers.python_function import REFERENCE, load_function
 from skillopt.environments.scorers.text import Anls, Exact, Normalise, TokenF1
@@ -37,8 +37,10 @@ class ScorerSettings(EnvironmentSettings):
     """number: largest absolute difference that is still right."""
     relative_tolerance: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.0
     """number: largest difference that is still right, as a share of the expected number."""
-    units: Literal["ignore", "match"] | dict[str, Annotated[float, Field(gt=0.0, allow_inf_nan=False)]] = "ignore"
-    """number: ignore units; match the expected one; or convert by a table of factors such as `{m: 1, km: 1000}`."""
+    units: Units = "ignore"
+    """number: ignore units; match: the expected answer's unit must be there; convert: by unit_factors."""
+    unit_factors: dict[str, Annotated[float, Field(gt=0.0, allow_inf_nan=False)]] = Field(default_factory=dict)
+    """number: for units convert, the factor of each unit to a common one, such as {m: 1, km: 1000}."""
     decimal_mark: DecimalMark = "point"
     """number: point reads 1,234.5 and comma reads 1.234,5."""
     pattern: str = ""
@@ -76,15 +78,17 @@ class ScorerSettings(EnvironmentSettings):
     def _options_belong_to_the_scorer(self) -> Self:
         for scorer, options in OPTIONS.items():
             for option in options:
-                default = ScorerSettings.model_fields[option].default
+                default = ScorerSettings.model_fields[option].get_default(call_default_factory=True)
                 if scorer != self.scorer and getattr(self, option) != default:
                     raise ValueError(f"{option} is an option of scorer {scorer}, and the scorer is {self.scorer}")
+        if (self.units == "convert") != bool(self.unit_factors):
+            raise ValueError(f"units convert and unit_factors go together, and units is {self.units}")
         return self
 
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "exact": ("normalise",),
-    "number": ("tolerance", "relative_tolerance", "units", "decimal_mark"),
+    "number": ("tolerance", "relative_tolerance", "units", "unit_factors", "decimal_mark"),
     "pattern": ("pattern", "pattern_match"),
     "json": ("json_fields", "extra_fields"),
 }
@@ -95,7 +99,7 @@ SCORERS: Mapping[str, Callable[[ScorerSettings], Scorer]] = {
     "f1": lambda _: TokenF1(),
     "anls": lambda _: Anls(),
     "number": lambda settings: Number(
-        settings.tolerance, settings.relative_tolerance, settings.units, settings.decimal_mark
+        settings.tolerance, settings.relative_tolerance, settings.units, settings.unit_factors, settings.decimal_mark
     ),
     "choice": lambda _: Choice(),
     "pattern": lambda settings: Pattern(settings.pattern, settings.pattern_match),

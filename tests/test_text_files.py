@@ -135,7 +135,12 @@ def test_identifiers_that_differ_in_anything_get_names_that_differ_everywhere(gr
 RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³")}
 
 
-@given(st.text() | st.sampled_from(sorted(RESERVED)).map(str.upper) | st.sampled_from(["CON.txt", "aux ", "nul."]))
+@given(
+    st.text()
+    | st.text(min_size=1).map(lambda text: text * 99)
+    | st.sampled_from(sorted(RESERVED)).map(str.upper)
+    | st.sampled_from(["CON.txt", "aux ", "nul."])
+)
 def test_every_name_is_safe_on_every_system(identifier: str) -> None:
     name = safe_name(identifier)
     assert name == safe_name(identifier)

@@ -164,7 +164,6 @@ def test_the_keys_of_an_environment_are_checked_like_all_others(tmp_path: Path) 
 def test_the_shipped_configurations_mean_what_they_say() -> None:
     """More 2."""
     loaded = {path.stem: load_config(path).config for path in sorted(SHIPPED.glob("*.yaml"))}
-    assert set(loaded) == {"base", "smoke", "soft_gate"}
     assert loaded["base"].model.optimizer.name == "openai:gpt-5.5"
     assert loaded["base"].env.data_path == str(SHIPPED / "tasks.jsonl")
     assert loaded["base"].env.skill_init == str(SHIPPED / "seed_skill.md")

@@ -42,6 +42,7 @@ def test_each_way_finds_its_answer(how: Extraction, reply: str, expected: str) -
 )
 def test_reasoning_is_no_answer(reply: str, expected: str) -> None:
     assert extract(reply, "auto") == expected
+    assert extract(reply, "whole").removeprefix("<answer>").removesuffix("</answer>") == expected
 
 
 @pytest.mark.parametrize(

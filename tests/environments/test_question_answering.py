@@ -143,7 +143,8 @@ def test_options_that_the_prompt_does_not_show_are_warned_of() -> None:
 def test_every_setting_changes_the_identity() -> None:
     variants = [
         qa(), qa(prompt="Q: {question}"), qa(extraction="tag"), qa(scorer="f1"), qa(normalise="spaces"),
-        qa(scorer="number"), qa(scorer="number", tolerance=0.1), qa(scorer="number", units="convert", unit_factors={"m": 1.0}),
+        qa(scorer="number"), qa(scorer="number", tolerance=0.1),
+        qa(scorer="number", units="convert", unit_factors={"m": 1.0}),
     ]  # fmt: skip
     identities = [variant.identity for variant in variants]
     assert all(identities.count(identity) == 1 for identity in identities)

@@ -129,8 +129,14 @@ async def test_an_error_is_never_evidence(store: EvidenceStore, error: ModelErro
 
 async def test_equal_requests_at_once_are_one_call(store: EvidenceStore) -> None:
     model, told = Counting(), Told()
+    model.may_answer.clear()
     journal = journaled(model, store, told)
-    replies = await asyncio.gather(*(journal.reply(REQUEST) for _ in range(5)), journal.reply(DIFFERENT[0]))
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(journal.reply(request)) for request in [REQUEST] * 5 + DIFFERENT[:1]]
+        while model.calls < 2:
+            await asyncio.sleep(0)
+        model.may_answer.set()
+    replies = [task.result() for task in tasks]
     assert model.calls == 2
     assert len({reply.text for reply in replies[:5]}) == 1
     assert sorted(recorded for _, _, recorded in told) == [False, False, True, True, True, True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from datetime import date
@@ -98,6 +99,13 @@ def test_one_unknown_price_makes_its_sums_unknown_and_no_others() -> None:
     assert meter.total("optimizer").dollars == 0.5
     assert meter.total("target") == Spending(Usage(3), None)
     assert meter.total() == Spending(Usage(4), None)
+
+
+def test_sums_are_exact_in_any_order() -> None:
+    sums = set[float | None]()
+    for order in itertools.permutations([0.1, 0.2, 0.3, 1e9]):
+        sums.add(metered([("target", Place("gate"), Usage(1), dollars) for dollars in order]).total().dollars)
+    assert sums == {1000000000.6}
 
 
 def test_an_empty_meter_has_spent_nothing() -> None:

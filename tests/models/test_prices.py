@@ -77,10 +77,12 @@ def test_each_role_has_its_own_price() -> None:
     assert (prices.dollars("optimizer", usage), prices.dollars("target", usage)) == (1.0, 2.0)
 
 
-def test_prices_of_a_day_do_not_change() -> None:
-    """The price list knows prices that begin at a date and prices of an hour of the day; the clock decides neither."""
-    assert dollars("deepseek:deepseek-chat") == dollars("deepseek:deepseek-chat")
-    assert dollars("openai:gpt-5.2", on=date(2030, 1, 1)) == dollars("openai:gpt-5.2", on=date(2030, 1, 1))
+def test_the_day_that_is_named_decides_and_not_the_clock() -> None:
+    """The price list knows prices that begin at a date: o3 became cheaper in June 2025."""
+    before, after = (dollars("openai:o3", on=date(year, 1, 1)) for year in (2025, 2026))
+    assert before is not None
+    assert after is not None
+    assert before > after
 
 
 def test_no_thread_is_started() -> None:

@@ -90,6 +90,9 @@ def test_giving_up_answers_only_the_same_place(store: EvidenceStore, change: dic
     store.put_given_up("g", PLACE, FAILURE)
     assert store.get_given_up("g", replace(PLACE, **change)) is None
     assert store.get_given_up("other", PLACE) is None
+    store.put_given_up("g", replace(PLACE, **change), replace(FAILURE, message="another"))
+    assert store.get_given_up("g", replace(PLACE, **change)) == replace(FAILURE, message="another")
+    assert store.get_given_up("g", PLACE) == FAILURE
     assert store.get_rollout("g", TASK) is None
 
 

@@ -87,6 +87,8 @@ def test_two_ways_to_say_one_thing_are_merged(one: str, other: str) -> None:
         ("Set max_tokens here", "Set min_tokens here"),
         ("Call __init__ here", "Call init here"),
         ("Put US before EU", "Put EU before US"),
+        ("Use section a-b here", "Use section b here"),
+        ("Write `x` - `y` here", "Write `x` `y` here"),
         ("Write (555) ahead", "Write 555 ahead"),
         # names
         ("Route it to Berlin", "Route it to Bern"),

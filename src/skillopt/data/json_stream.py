@@ -146,13 +146,13 @@ class JsonStream:
         self._position = match.end()
 
     def _read(self, size: int) -> bool:
-        if self._ended:
+        more = "" if self._ended else self._file.read(size)
+        if not more:
+            self._ended = True
             return False
-        more = self._file.read(size)
-        self._ended = not more
         self._buffer = self._buffer[self._position :] + more
         self._position = 0
-        return bool(more)
+        return True
 
     def _fail(self, text: str) -> NoReturn:
         raise JsonProblem(text, self.line)

@@ -7,10 +7,12 @@ besides the evidence is a view, written anew as the loop passes.
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +28,16 @@ from skillopt.models.structured import Answer, ReplyT, ask
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.history import Record, baseline_record, step_record
+from skillopt.run.history import baseline_record, step_record
 from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import Models
 from skillopt.run.outcome import EndState, Outcome, end_state
 from skillopt.run.setup import Setup
 from skillopt.run.stage_clock import StageClock
-from skillopt.run.step_files import write_rollouts, write_step_files
 from skillopt.run.summary import run_card, summary
+from skillopt.run.views import Views
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State, Step
-from skillopt.text_files import write_json_atomically, write_text_atomically
 from skillopt.types import Decision, Failure, Message, Place, Rollout, Task
 
 _ANSWER = "answer"
@@ -76,7 +77,7 @@ class Run:
         self._accounts = accounts
         self._optimizer = JournaledModel(models.optimizer, evidence, role="optimizer", on_reply=accounts.use_reply)
         self._evaluator = open_evaluator(setup, models, evidence, observer=self._observe, part_of_a_run=True)
-        self._records: list[Record] = []
+        self._views = Views(directory)
         self._decisions: list[Decision] = []
         self._counters: Counter[str] = Counter()
         self._clock = StageClock()
@@ -168,21 +169,19 @@ class Run:
 
     def saturated(self, state: State) -> bool:
         """Whether no candidate can be strictly higher than the current skill any more."""
-        evaluation = self._config.evaluation
-        score = mean_gate_score(state.current.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
-        return evaluation.use_gate and score == 1
+        return self._config.evaluation.use_gate and self._gate_score(state.current) == 1
 
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
-        state = State(seed=seed, current=seed, best=seed)
-        record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._clock.stop())
-        write_rollouts(self.directory / "selection_eval_baseline", seed.rollouts)
-        self._commit(state, record)
-        return state
+        self._state = State(seed=seed, current=seed, best=seed)
+        record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing(0))
+        self._views.write_baseline(seed, record)
+        self.emit(StepCommitted(record))
+        return self._state
 
     def commit(self, before: State, step: Step) -> State:
         """Commit a step: decide what training goes on with, write the views, tell those who watch."""
-        after = before.after(step)
+        self._state = after = before.after(step)
         record = step_record(
             self._config,
             before,
@@ -191,24 +190,22 @@ class Run:
             step_in_epoch=(after.step - 1) % self.steps_per_epoch,
             counters=self._counters,
             rows=self._accounts.used.rows(),
-            timing=self._clock.stop(),
+            timing=self._timing(after.step),
         )
         self._counters.clear()
         self._decisions.append(step.decision)
-        directory = self.directory / "steps" / f"step_{after.step:04d}"
-        write_step_files(directory, step)
-        write_json_atomically(directory / "step_record.json", record)
-        self._commit(after, record)
+        self._views.write_step(after, step, record)
+        self.emit(StepCommitted(record))
         return after
 
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
         """Write the end of a training that ran in order."""
-        for name, rollouts in (("test_eval_baseline", seed_test), ("test_eval", best_test)):
-            if rollouts:
-                write_rollouts(self.directory / name, rollouts)
-        improved = state.best.skill.digest != state.seed.skill.digest and self._better(state.best, state.seed)
-        seed_is_perfect = self.saturated(replace(state, current=state.seed))
-        ended = end_state(self._decisions, improved=improved, seed_is_perfect=seed_is_perfect)
+        self._views.write_tests(seed=seed_test, best=best_test)
+        ended = end_state(
+            self._decisions,
+            improved=self._gate_score(state.best) > self._gate_score(state.seed),
+            seed_is_perfect=self.saturated(replace(state, current=state.seed)),
+        )
         return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)
 
     def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:
@@ -240,21 +237,18 @@ class Run:
             )
         )
 
-    def _better(self, one: Measured, other: Measured) -> bool:
+    def _gate_score(self, measured: Measured) -> Fraction:
         evaluation = self._config.evaluation
-        first, second = (
-            mean_gate_score(skill.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
-            for skill in (one, other)
-        )
-        return first > second
+        return mean_gate_score(measured.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
 
-    def _commit(self, state: State, record: Record) -> None:
-        self._state = state
-        self._records.append(record)
-        write_text_atomically(self.directory / "skills" / f"skill_v{state.step:04d}.md", state.current.skill.text)
-        write_text_atomically(self.directory / "best_skill.md", state.best.skill.text)
-        write_json_atomically(self.directory / "history.json", self._records)
-        self.emit(StepCommitted(record))
+    def _timing(self, step: int) -> dict[str, float]:
+        """Seconds by stage since the last step, as they were when the step was committed first."""
+        timing, name = self._clock.stop(), f"timing of step {step}"
+        recorded = self._evidence.get_meta(name)
+        if recorded is not None:
+            return json.loads(recorded)
+        self._evidence.put_meta(name, json.dumps(timing))
+        return timing
 
     def _end(
         self,
@@ -271,12 +265,12 @@ class Run:
             ended,
             message,
             card=self._card,
-            records=self._records,
+            records=self._views.records,
             rows=self._accounts.used.rows(),
             seed_test=seed_test,
             best_test=best_test,
         )
-        write_json_atomically(self.directory / "summary.json", value)
+        self._views.write_summary(value)
         self.emit(RunEnded(ended.value, message, value))
         return Outcome(ended, message, self.directory, state.best.skill, value)
 

@@ -122,7 +122,7 @@ class Number(Scorer):
         relative_tolerance: Largest difference as a share of the expected number; the wider of the two counts.
         units: "ignore"; "match": a unit beside the expected number must be beside the answer's; "convert": both numbers
             are multiplied by the factors of their units.
-        unit_factors: For "convert", by unit. A missing unit has the factor 1, and an unlisted one must be the same in both.
+        unit_factors: For "convert", by unit. A missing unit has the factor 1; an unlisted one must be in both.
         decimal_mark: How digits are grouped.
     """
 

@@ -1,0 +1,59 @@
+"""The files of a run directory that people read: skills, steps, history, summary.
+
+All of them are views: functions of what the stages made, written anew as the loop passes, whether its replies are paid
+or come from the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from skillopt.run.history import Record
+from skillopt.run.step_files import write_rollouts, write_step_files
+from skillopt.state import Measured, State, Step
+from skillopt.text_files import write_json_atomically, write_text_atomically
+from skillopt.types import Rollout
+
+
+class Views:
+    """Writes the readable files of a run.
+
+    Args:
+        directory: The run directory.
+
+    Attributes:
+        records: The entries of history.json so far.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.records: list[Record] = []
+
+    def write_baseline(self, seed: Measured, record: Record) -> None:
+        """Write step 0."""
+        write_rollouts(self.directory / "selection_eval_baseline", seed.rollouts)
+        self._write_standing(State(seed=seed, current=seed, best=seed), record)
+
+    def write_step(self, after: State, step: Step, record: Record) -> None:
+        """Write a step: what its stages made, then the skills, then the history that names them."""
+        directory = self.directory / "steps" / f"step_{after.step:04d}"
+        write_step_files(directory, step)
+        write_json_atomically(directory / "step_record.json", record)
+        self._write_standing(after, record)
+
+    def write_tests(self, *, seed: Sequence[Rollout], best: Sequence[Rollout]) -> None:
+        """Write what the seed skill and the best skill did on the test split."""
+        for name, rollouts in (("test_eval_baseline", seed), ("test_eval", best)):
+            if rollouts:
+                write_rollouts(self.directory / name, rollouts)
+
+    def write_summary(self, summary: Record) -> None:
+        """Write summary.json."""
+        write_json_atomically(self.directory / "summary.json", summary)
+
+    def _write_standing(self, state: State, record: Record) -> None:
+        self.records.append(record)
+        write_text_atomically(self.directory / "skills" / f"skill_v{state.step:04d}.md", state.current.skill.text)
+        write_text_atomically(self.directory / "best_skill.md", state.best.skill.text)
+        write_json_atomically(self.directory / "history.json", self.records)

@@ -47,8 +47,13 @@ class StageContext(Protocol):
         """
         ...
 
-    async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place) -> tuple[Rollout, ...]:
-        """Roll out a skill on tasks, in the order of the tasks; recorded evidence answers first."""
+    async def measure(
+        self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
+    ) -> tuple[Rollout, ...]:
+        """Roll out a skill on tasks, in the order of the tasks; recorded evidence answers first.
+
+        More unmeasured tasks than `most_unmeasured` end the run; by default the share `evaluation.max_unmeasured`.
+        """
         ...
 
     def random(self, name: str, *place: int) -> random.Random:

@@ -32,7 +32,7 @@ def write_text_atomically(path: Path, text: str) -> None:
     Raises:
         RunDirectoryError: If the file cannot be written, with the path and the system's reason.
     """
-    content = text.encode("utf-8")
+    content = text.encode("utf-8", "backslashreplace")
     # In the same directory, since a rename is atomic only within a file system.
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from skillopt.errors import MeasurementError
 from skillopt.events import StageStarted
 from skillopt.learning_rate import edit_budget
 from skillopt.run.outcome import Outcome
@@ -42,14 +41,7 @@ async def measure_baseline(run: Run) -> State:
         MeasurementError: If any selection task could not be measured.
     """
     run.emit(StageStarted("baseline", 0, 0, len(run.selection)))
-    rollouts = await run.measure(run.seed_skill, run.selection, Place("baseline"))
-    missing = [one for one in rollouts if one.failure is not None]
-    if missing:
-        reason = missing[0].failure.message if missing[0].failure else ""
-        raise MeasurementError(
-            f"baseline: {len(missing)} of {len(rollouts)} selection tasks could not be measured ({reason})",
-            hint="The seed skill needs a score on every selection task. Mend the cause and run the same command again.",
-        )
+    rollouts = await run.measure(run.seed_skill, run.selection, Place("baseline"), most_unmeasured=0)
     return run.begin(Measured(run.seed_skill, rollouts))
 
 

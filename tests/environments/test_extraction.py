@@ -37,6 +37,7 @@ def test_each_way_finds_its_answer(how: Extraction, reply: str, expected: str) -
         ("5\n<think>but if", "5"),
         ("it must be 4\n</think>\n5", "5"),
         ("<think>only reasoning", ""),
+        ("4 <think>no</think> 4 </think> 5", "5"),
         ("<answer>5</answer><think>that went well</think>", "5"),
     ],
 )

@@ -175,20 +175,26 @@ async def test_what_may_pass_at_anthropic_is_transient_and_asked_once(status: in
         assert error.retry_after == 3.0
 
 
-async def test_a_timeout_reaches_the_vendors_socket():
-    """F1, More 15"""
+@pytest.mark.parametrize("trickling", [False, True])
+async def test_a_timeout_reaches_the_vendors_socket(*, trickling: bool):
+    """F1, More 15: also where the server keeps the connection warm and never comes to an end."""
     dropped = asyncio.Event()
 
-    async def hang(_: web.Request) -> web.Response:
+    async def hang(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
         try:
-            await asyncio.Event().wait()
+            if trickling:
+                await response.prepare(request)
+            while True:
+                await asyncio.sleep(0.02)
+                if trickling:
+                    await response.write(b" ")
         finally:
             dropped.set()
-        raise AssertionError
 
     async with model_of(CLAUDE, hang, timeout=0.3) as model:
-        with pytest.raises(TransientModelError):
-            await model.reply(REQUEST)
+        with pytest.raises(TransientModelError, match=CLAUDE):
+            await asyncio.wait_for(model.reply(REQUEST), 20)
         await asyncio.wait_for(dropped.wait(), 5)
 
 

@@ -28,7 +28,15 @@ PIECES = (
 )
 FRONTS = ("", "", "---\nname: s\n---\n", "\ufeff---\n- r1\n---\n", "\ufeff")
 SECTIONS = tuple(f"<!-- {name}_START -->\nguide\n- r1\n<!-- {name}_END -->" for name in PROTECTED_SECTIONS)
-CONTENTS = ("new", "- new\n- r1", "\n## New\n\n- a\n\n", "  - sub", "SLOW_UPDATE_START", SECTIONS[0], "---\nname: t\n---")
+CONTENTS = (
+    "new",
+    "- new\n- r1",
+    "\n## New\n\n- a\n\n",
+    "  - sub",
+    "SLOW_UPDATE_START",
+    SECTIONS[0],
+    "---\nname: t\n---",
+)
 
 
 @st.composite
@@ -130,7 +138,9 @@ def test_applying_is_deterministic_and_leaves_the_skill_alone(case: tuple[Skill,
 
 
 @given(skills_and_edits())
-def test_an_edit_applies_at_exactly_one_place_and_all_other_text_keeps_its_bytes(case: tuple[Skill, list[Edit]]) -> None:
+def test_an_edit_applies_at_exactly_one_place_and_all_other_text_keeps_its_bytes(
+    case: tuple[Skill, list[Edit]],
+) -> None:
     """F58, F72: an addition removes nothing; a replacement removes its target; a deletion its target and white space."""
     skill, (edit, *_) = case
     result = apply_edits(skill, [edit], max_tokens=8000)

@@ -10,7 +10,9 @@ from skillopt.errors import SkillError
 from skillopt.skill.document import PROTECTED_SECTIONS, Skill
 
 FRONT = "---\nname: dates\ndescription: How to write dates.\n---\n"
-GUIDED = FRONT + "# Dates\n\n- write 2024-01-05\n\n<!-- SLOW_UPDATE_START -->\nKeep it short.\n<!-- SLOW_UPDATE_END -->\n"
+GUIDED = (
+    FRONT + "# Dates\n\n- write 2024-01-05\n\n<!-- SLOW_UPDATE_START -->\nKeep it short.\n<!-- SLOW_UPDATE_END -->\n"
+)
 
 
 def test_the_short_digest_is_the_public_candidate_hash() -> None:

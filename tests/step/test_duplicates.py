@@ -114,6 +114,8 @@ def test_two_ways_to_say_one_thing_are_merged(one: str, other: str) -> None:
         ("Convert it to cents from euros", "Convert it from cents to euros"),
         ("Write the day before the month", "Write the month before the day"),
         # labels in plain words
+        ("Write yes here", "Write ye here"),
+        ("Write his here", "Write hiss here"),
         ("Route it to billing", "Route it to shipping"),
         # quotations and code
         ('Say "yes, sir" here', 'Say "yes sir" here'),

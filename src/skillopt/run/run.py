@@ -127,9 +127,11 @@ class Run:
         self.count(f"provider_failed_{given_up.error_type}")
         return Answer(None, dropped=given_up.message)
 
-    async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place) -> tuple[Rollout, ...]:
+    async def measure(
+        self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
+    ) -> tuple[Rollout, ...]:
         """Roll out a skill on tasks, in the order of the tasks."""
-        return await self._evaluator.measure(skill, tasks, place)
+        return await self._evaluator.measure(skill, tasks, place, most_unmeasured=most_unmeasured)
 
     def random(self, name: str, *place: int) -> random.Random:
         """Return the generator of one named random choice."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Literal, cast
 
 from skillopt.concurrency import map_ordered
 from skillopt.context import StageContext
@@ -44,16 +44,11 @@ async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -
     """Return one patch with the merged edits; without edits where none came in."""
     failures, successes = (_side(run, patches, source_type) for source_type in ("failure", "success"))
     run.emit(StageStarted("aggregate", state.epoch, state.step))
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(_merge_levels(run, state, failures, _FAILURES)),
-            group.create_task(_merge_levels(run, state, successes, _SUCCESSES)),
-        ]
-    merged = [patch for task in tasks for patch in task.result()]
-    if len(merged) == 2:
-        level = 1 + max(patch.merge_level for patch in merged)
-        return await _merge(run, state, merged, _Call(_FINAL, level, 0))
-    return merged[0] if merged else Patch("", (), "failure")
+    merger = _Merger(run, state)
+    sides = ((failures, _FAILURES), (successes, _SUCCESSES))
+    merged = await map_ordered(merger.merge_levels, sides, limit=len(sides))
+    level = 1 + max(patch.merge_level for patch in merged)
+    return await merger.merge(merged, _Call(_FINAL, level, 0))
 
 
 def _side(run: StageContext, patches: Sequence[Patch], source_type: SourceType) -> list[Patch]:
@@ -70,72 +65,83 @@ def _side(run: StageContext, patches: Sequence[Patch], source_type: SourceType) 
     return [replace(patch, edits=tuple(own)) for patch, own in zip(side, kept, strict=True) if own]
 
 
-async def _merge_levels(run: StageContext, state: State, patches: list[Patch], side: int) -> list[Patch]:
-    """Merge level by level until at most one patch is left; a group of one passes through."""
-    size = run.config.gradient.merge_batch_size
-    level = 1
-    while len(patches) > 1:
-        groups = [(number, patches[start : start + size]) for number, start in enumerate(range(0, len(patches), size))]
+class _Merger:
+    """The merges of one step, at most `analyst_workers` of them at once over both sides."""
 
-        async def one(numbered: tuple[int, list[Patch]], level: int = level) -> Patch:
-            number, group = numbered
-            return group[0] if len(group) == 1 else await _merge(run, state, group, _Call(side, level, number))
+    def __init__(self, run: StageContext, state: State) -> None:
+        self._run = run
+        self._state = state
+        self._slots = asyncio.Semaphore(run.config.gradient.analyst_workers)
+        self._done = 0
 
-        patches = await map_ordered(one, groups, limit=run.config.gradient.analyst_workers)
-        level += 1
-    return patches
+    async def merge_levels(self, numbered_side: tuple[Sequence[Patch], int]) -> Patch:
+        """Merge one side level by level until one patch is left."""
+        patches, side = numbered_side
+        size, level = self._run.config.gradient.merge_batch_size, 1
+        while len(patches) > 1:
+            groups = [patches[start : start + size] for start in range(0, len(patches), size)]
+            calls = [(group, _Call(side, level, number)) for number, group in enumerate(groups)]
+            patches = await map_ordered(lambda call: self.merge(*call), calls, limit=len(calls))
+            level += 1
+        return patches[0] if patches else Patch("", (), "failure")
+
+    async def merge(self, patches: Sequence[Patch], call: _Call) -> Patch:
+        """Merge patches by one optimizer call, or fall back to concatenation; where one has edits nobody is asked."""
+        edits = [edit for patch in patches for edit in patch.edits]
+        whole = Patch(
+            reasoning="\n".join(patch.reasoning for patch in patches if patch.reasoning),
+            edits=tuple(edits),
+            source_type="failure"
+            if any(patch.source_type == "failure" for patch in patches if patch.edits)
+            else "success",
+            task_ids=_in_order(patch.task_ids for patch in patches),
+            discarded=tuple(entry for patch in patches for entry in patch.discarded),
+            merge_level=max(patch.merge_level for patch in patches),
+        )
+        if sum(bool(patch.edits) for patch in patches) <= 1:
+            return whole
+        async with self._slots:
+            reply = await self._ask(edits, call)
+        read, invalid = _read_merged(reply, whole) if reply is not None else ((), ())
+        reason = reply.drop_all_reason.strip() if reply is not None else ""
+        failed = reply is None or not (read or reason)
+        self._tell("dropped" if failed else "done")
+        if failed:
+            self._run.count("merge_fallbacks")
+        kept, gave_way = failures_first(edits) if failed else (read, ())
+        return replace(
+            whole,
+            reasoning=whole.reasoning if reply is None or failed else reply.reasoning or reason,
+            edits=tuple(replace(edit, merge_level=call.level) for edit in kept),
+            discarded=whole.discarded + invalid + gave_way,
+            merge_level=call.level,
+        )
+
+    async def _ask(self, edits: Sequence[Edit], call: _Call) -> MergeReply | None:
+        """Return the optimizer's merge, or None where it gives none; a provider that can never answer ends the run."""
+        messages = render(
+            "aggregate",
+            purpose=self._run.environment.purpose,
+            skill=show_skill(self._state),
+            rejections=show_rejections(self._state),
+            edits=show_edits(edits),
+        )
+        place = Place("aggregate", self._state.epoch, self._state.step, call.index)
+        return (await self._run.ask(messages, place, MergeReply, may_fall_back=True)).value
+
+    def _tell(self, outcome: Literal["done", "dropped"]) -> None:
+        self._done += 1
+        self._run.emit(StageProgress("aggregate", self._state.epoch, self._state.step, self._done, 0, outcome=outcome))
 
 
-async def _merge(run: StageContext, state: State, patches: Sequence[Patch], call: _Call) -> Patch:
-    """Merge two or more patches by one optimizer call, or fall back to concatenation."""
-    edits = [edit for patch in patches for edit in patch.edits]
-    source_type: SourceType = "failure" if any(patch.source_type == "failure" for patch in patches) else "success"
-    task_ids = _in_order(patch.task_ids for patch in patches)
-    reply = await _ask(run, state, edits, call)
-    run.emit(StageProgress("aggregate", state.epoch, state.step, 1, 1, outcome="done" if reply else "dropped"))
-    if reply is None:
-        run.count("merge_fallbacks")
-        kept, discarded = failures_first(edits)
-        reasoning = "\n".join(patch.reasoning for patch in patches if patch.reasoning)
-    else:
-        kept, discarded = _read_merged(reply, edits, source_type)
-        reasoning = reply.reasoning or reply.drop_all_reason
-    return Patch(
-        reasoning=reasoning,
-        edits=tuple(replace(edit, merge_level=call.level) for edit in kept),
-        source_type=source_type,
-        task_ids=task_ids,
-        discarded=tuple(entry for patch in patches for entry in patch.discarded) + discarded,
-        merge_level=call.level,
-    )
-
-
-async def _ask(run: StageContext, state: State, edits: Sequence[Edit], call: _Call) -> MergeReply | None:
-    """Return the optimizer's merge, or None where it cannot be used; a provider that can never answer ends the run."""
-    messages = render(
-        "aggregate",
-        purpose=run.environment.purpose,
-        skill=show_skill(state),
-        rejections=show_rejections(state),
-        edits=show_edits(edits),
-    )
-    place = Place("aggregate", state.epoch, state.step, call.index)
-    answer = await run.ask(messages, place, MergeReply, may_fall_back=True)
-    if answer.value is None or (not answer.value.edits and not answer.value.drop_all_reason):
-        return None
-    return answer.value
-
-
-def _read_merged(
-    reply: MergeReply, edits: Sequence[Edit], source_type: SourceType
-) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
+def _read_merged(reply: MergeReply, whole: Patch) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
     """Read merged edits; each takes support and tasks from the edits that it names as its sources."""
     kept: list[Edit] = []
     discarded: tuple[Discarded, ...] = ()
     for entry in reply.edits:
-        read, unreadable = read_edits([entry], source_type=source_type, task_ids=())
+        read, unreadable = read_edits([entry], source_type=whole.source_type, task_ids=whole.task_ids)
         discarded += unreadable
-        kept.extend(_with_sources(edit, _sources(entry, edits)) for edit in read)
+        kept.extend(_with_sources(edit, _sources(entry, whole.edits)) for edit in read)
     return tuple(kept), discarded
 
 
@@ -147,7 +153,7 @@ def _sources(entry: object, edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _with_sources(edit: Edit, sources: Sequence[Edit]) -> Edit:
-    """Count the support of the named sources; an edit that names none stands for itself."""
+    """Count the support of the named sources; an edit that names none stands for itself and came from all tasks."""
     if not sources:
         return edit
     return replace(

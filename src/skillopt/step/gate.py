@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from skillopt.config.schema import EvaluationSettings
 from skillopt.context import StageContext
+from skillopt.evaluation.runner import unmeasured_allowed
 from skillopt.evaluation.scores import gate_value, mean_gate_score
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.events import StageStarted
@@ -28,10 +29,12 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     run.emit(StageStarted("gate", state.epoch, state.step, len(run.selection)))
     values = {rollout.task.id: _value(rollout, evaluation) for rollout in state.current.rollouts}
     order = sorted(run.selection, key=lambda task: values[task.id])
+    place, may_miss = Place("gate", state.epoch, state.step), unmeasured_allowed(evaluation.max_unmeasured, len(order))
     rollouts: list[Rollout] = []
     while len(rollouts) < len(order):
         block = _next_block(order[len(rollouts) :], values, rollouts, evaluation)
-        rollouts += await run.measure(candidate.skill, block, Place("gate", state.epoch, state.step))
+        missing = sum(not rollout.measured for rollout in rollouts)
+        rollouts += await run.measure(candidate.skill, block, place, most_unmeasured=may_miss - missing)
         if evaluation.use_gate and _upper_sum(rollouts, len(order), evaluation) <= sum(values.values()):
             break
     return decide(state.current, state.best, rollouts, evaluation=evaluation)
@@ -95,7 +98,7 @@ def _no_verdict(state: State, candidate: Candidate, evaluation: EvaluationSettin
     if candidate.outcomes:
         action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
     else:
-        action, reason = Action.SKIP_NO_PATCHES, "no usable edit was proposed"
+        action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"
     total = len(state.current.rollouts)
     return Decision(action, reason, _mean(state.current.rollouts, evaluation), total=total)
 

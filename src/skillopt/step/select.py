@@ -30,10 +30,9 @@ async def select(run: StageContext, state: State, merged: Patch) -> Selected:
         chosen, reasoning = by_support(edits)[: state.budget], ""
     else:
         chosen, reasoning = valid_indices(reply.selected_indices, len(edits))[: state.budget], reply.reasoning
+    detail = f"not among the {len(chosen)} that were selected of {len(edits)}; at most {state.budget} a step"
     over_budget = tuple(
-        EditOutcome(edit, EditState.OVER_BUDGET, f"{len(edits)} edits, at most {state.budget} a step")
-        for number, edit in enumerate(edits)
-        if number not in chosen
+        EditOutcome(edit, EditState.OVER_BUDGET, detail) for number, edit in enumerate(edits) if number not in chosen
     )
     return Selected(tuple(edits[number] for number in chosen), over_budget, reasoning)
 
@@ -48,7 +47,10 @@ async def _ask(run: StageContext, state: State, edits: Sequence[Edit]) -> Rankin
         edits=show_edits(edits),
     )
     answer = await run.ask(messages, Place("select", state.epoch, state.step), RankingReply, may_fall_back=True)
-    return answer.value
+    reply = answer.value
+    if reply is not None and reply.selected_indices and not valid_indices(reply.selected_indices, len(edits)):
+        return None  # A ranking that names no edit at all is a misunderstanding; an empty one is a choice.
+    return reply
 
 
 def valid_indices(indices: Sequence[Any], count: int) -> tuple[int, ...]:

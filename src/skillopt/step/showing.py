@@ -47,7 +47,7 @@ def show_edits(edits: Sequence[Edit]) -> str:
 
 
 def show_trajectories(rollouts: Sequence[Rollout], *, most_tokens: int) -> str:
-    """Return measured rollouts as numbered sections, each at most `most_tokens` tokens (estimated) and its verdict."""
+    """Return measured rollouts as numbered sections; a trajectory has at most `most_tokens` tokens (estimated)."""
     return "\n\n".join(_section(number, one, most_tokens) for number, one in enumerate(rollouts, start=1))
 
 
@@ -60,7 +60,7 @@ def _section(number: int, rollout: Rollout, most_tokens: int) -> str:
     verdict = f"{'solved' if rollout.score.hard else 'failed'} (partial credit {rollout.score.soft:.2f})"
     return (
         f"### {number}. {rollout.task.id}\n{trim_middle(turns, most_tokens=most_tokens)}\n"
-        f"Verdict: {verdict}. {rollout.score.feedback}".rstrip()
+        f"Verdict: {verdict}. {trim_middle(rollout.score.feedback, most_tokens=most_tokens)}".rstrip()
     )
 
 

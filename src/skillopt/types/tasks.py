@@ -163,7 +163,7 @@ class Failure:
 
     Attributes:
         kind: "timeout" where the task's deadline passed, else "error".
-        stage: Where it happened: "target", "score".
+        stage: Where it happened: "present", "target", "score"; for a reply that a stage went on without, that stage.
         error_type: Name of the exception's class.
         message: The provider's or the code's own words.
     """

@@ -115,9 +115,9 @@ class Exact(Scorer):
         _check_normalised(task, self.normalise, "Set env.normalise: spaces, so that punctuation counts.")
 
     def score(self, predicted: str, task: Task, trajectory: Trajectory) -> Score:
-        """Compare with each accepted answer. No answer is never a right one."""
+        """Compare with each accepted answer."""
         golds = gold_texts(task)
-        solved = bool(predicted) and any(exact(predicted, gold, normalise=self.normalise) for gold in golds)
+        solved = any(exact(predicted, gold, normalise=self.normalise) for gold in golds)
         return verdict(golds, predicted, soft=float(solved), hard=solved)
 
 
@@ -137,8 +137,8 @@ class TokenF1(Scorer):
     def score(self, predicted: str, task: Task, trajectory: Trajectory) -> Score:
         """Compare with each accepted answer and keep the best."""
         golds = gold_texts(task)
-        solved = bool(predicted) and any(exact(predicted, gold) for gold in golds)
-        best = max(token_f1(predicted, gold) for gold in golds) if predicted else 0.0
+        solved = any(exact(predicted, gold) for gold in golds)
+        best = max(token_f1(predicted, gold) for gold in golds)
         return verdict(golds, predicted, soft=best, hard=solved, note=f"token F1 {best:.2f}")
 
 
@@ -160,5 +160,5 @@ class Anls(Scorer):
     def score(self, predicted: str, task: Task, trajectory: Trajectory) -> Score:
         """Compare with each accepted answer and keep the best."""
         golds = gold_texts(task)
-        best = max(anls(predicted, gold) for gold in golds) if predicted else 0.0
+        best = max(anls(predicted, gold) for gold in golds)
         return verdict(golds, predicted, soft=best, hard=best >= ANLS_SOLVED, note=f"similarity {best:.2f}")

@@ -1,0 +1,54 @@
+"""Every prompt as a Markdown file with slots."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from skillopt.prompts import render, slots
+
+NAMES = sorted(path.name.removesuffix(".md") for path in resources.files("skillopt.prompts").iterdir() if path.name.endswith(".md"))  # fmt: skip  # noqa: E501
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_slot_is_filled_once_and_in_its_place(name: str) -> None:
+    """F54: what is improved stands under its own slot."""
+    system, user = render(name, **{slot: f"<<{slot}>>" for slot in slots(name)})
+    assert (system.role, user.role) == ("system", "user")
+    text = f"{system.content}\n{user.content}"
+    assert "{{" not in text.replace("{{", "{{", 0) or not slots(name)
+    assert all(text.count(f"<<{slot}>>") == 1 for slot in slots(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_user_part_holds_the_skill_in_its_own_tag(name: str) -> None:
+    """F54."""
+    _, user = render(name, **{slot: f"<<{slot}>>" for slot in slots(name)})
+    assert "<skill>\n<<skill>>\n</skill>" in user.content
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_system_part_asks_for_one_json_object(name: str) -> None:
+    system, _ = render(name, **{slot: "" for slot in slots(name)})
+    assert "Reply with one JSON object" in system.content
+
+
+def test_what_a_slot_receives_is_never_searched_for_slots() -> None:
+    values = dict.fromkeys(slots("select"), "x") | {"skill": "{{edits}} {{budget}} \\1"}
+    _, user = render("select", **values)
+    assert "{{edits}} {{budget}} \\1" in user.content
+
+
+@pytest.mark.parametrize("change", [{"skil": "x"}, {"memory": "XYZ"}])
+def test_what_was_meant_for_the_model_is_never_lost(change: dict[str, str]) -> None:
+    """F75: a value without a slot is an error, and so is a slot without a value."""
+    with pytest.raises(ValueError, match="slots without a value|values without a slot"):
+        render("select", **(dict.fromkeys(slots("select"), "x") | change))
+    with pytest.raises(ValueError, match=r"slots without a value: \['budget'"):
+        render("select", skill="x")
+
+
+def test_a_prompt_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        render("reflekt")

@@ -1,0 +1,1 @@
+"""What tests of several stages share: small values, and the real run over scripted models."""

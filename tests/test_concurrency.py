@@ -1,0 +1,104 @@
+"""Many things at once, in the order of the items."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from skillopt.concurrency import map_ordered
+from skillopt.errors import SkillOptError
+
+
+async def test_results_keep_the_order_of_the_items_whoever_finishes_first() -> None:
+    """More 14."""
+    turn = [asyncio.Event() for _ in range(4)]
+    turn[3].set()
+    finished: list[int] = []
+
+    async def wait_for_the_next(number: int) -> int:
+        await turn[number].wait()
+        finished.append(number)
+        if number:
+            turn[number - 1].set()
+        return number * 10
+
+    assert await map_ordered(wait_for_the_next, range(4), limit=4) == [0, 10, 20, 30]
+    assert finished == [3, 2, 1, 0]
+
+
+async def test_no_more_than_the_limit_run_at_once_and_no_fewer() -> None:
+    running = most = 0
+    full = asyncio.Event()
+
+    async def work(number: int) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        if running == 3:
+            full.set()
+        await full.wait()
+        await asyncio.sleep(0)
+        running -= 1
+
+    async with asyncio.timeout(10):
+        await map_ordered(work, range(9), limit=3)
+    assert most == 3
+
+
+async def test_nothing_to_do_is_done() -> None:
+    async def never(_: int) -> None:
+        raise AssertionError
+
+    assert await map_ordered(never, [], limit=1) == []
+
+
+async def test_the_first_error_cancels_the_others_and_comes_unwrapped() -> None:
+    """One error with one message ends a stage, not a group of them with a traceback."""
+    cancelled: list[int] = []
+    waiting = asyncio.Event()
+
+    async def work(number: int) -> None:
+        if number == 2:
+            await waiting.wait()
+            raise SkillOptError("the key is wrong")
+        try:
+            waiting.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(number)
+            raise
+
+    with pytest.raises(SkillOptError, match="the key is wrong"):
+        await map_ordered(work, range(3), limit=3)
+    assert cancelled == [0, 1]
+
+
+async def test_an_error_from_a_map_within_a_map_comes_unwrapped() -> None:
+    async def fail(_: int) -> None:
+        raise SkillOptError("deep")
+
+    async def outer(_: int) -> None:
+        await map_ordered(fail, [1], limit=1)
+
+    with pytest.raises(SkillOptError, match="deep"):
+        await map_ordered(outer, [1], limit=1)
+
+
+async def test_cancelling_the_map_cancels_all_of_it() -> None:
+    started, ended = asyncio.Event(), list[int]()
+
+    async def work(number: int) -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(number)
+
+    task = asyncio.create_task(map_ordered(work, range(2), limit=2))
+    await started.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended == [0, 1]

@@ -1,0 +1,28 @@
+"""What the gate decides."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from skillopt.types import Action, Decision
+
+
+@pytest.mark.parametrize("action", Action)
+def test_only_the_three_accepting_actions_change_the_current_skill(action: Action) -> None:
+    decision = Decision(action, "why", Fraction(1, 2))
+    assert decision.accepted == (action.value in {"accept_new_best", "accept", "force_accept"})
+
+
+def test_the_actions_have_the_public_names() -> None:
+    """REFERENCE, appendix C; `skip_unmeasured` is ours: no verdict on what could not be measured."""
+    assert {action.value for action in Action} == {
+        "accept_new_best",
+        "accept",
+        "reject",
+        "force_accept",
+        "skip_no_patches",
+        "skip_no_change",
+        "skip_unmeasured",
+    }

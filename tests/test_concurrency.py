@@ -71,7 +71,21 @@ async def test_the_first_error_cancels_the_others_and_comes_unwrapped() -> None:
 
     with pytest.raises(SkillOptError, match="the key is wrong"):
         await map_ordered(work, range(3), limit=3)
-    assert cancelled == [0, 1]
+    assert sorted(cancelled) == [0, 1]
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+async def test_after_an_error_nothing_more_is_begun(limit: int) -> None:
+    """F2: a wrong key is paid for once for each call under way, not once for each task."""
+    begun: list[int] = []
+
+    async def fail(number: int) -> None:
+        begun.append(number)
+        raise SkillOptError("the key is wrong")
+
+    with pytest.raises(SkillOptError):
+        await map_ordered(fail, range(100), limit=limit)
+    assert len(begun) <= limit
 
 
 async def test_an_error_from_a_map_within_a_map_comes_unwrapped() -> None:
@@ -101,4 +115,4 @@ async def test_cancelling_the_map_cancels_all_of_it() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert ended == [0, 1]
+    assert sorted(ended) == [0, 1]

@@ -93,3 +93,41 @@ def orders(draw: random.Random) -> Iterator[tuple[str, str]]:
 CATEGORIES: dict[str, Callable[[random.Random], Iterator[tuple[str, str]]]] = {
     "date": dates, "name": names, "shelf": shelves, "ticket": tickets, "order": orders,
 }  # fmt: skip
+
+
+def write(path: Path, tasks: list[dict[str, str]]) -> None:
+    """Write tasks as JSONL."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(task, ensure_ascii=False) for task in tasks]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+
+
+def tasks_of(category: str) -> list[dict[str, str]]:
+    """Return a category's tasks, all different, in the order they were drawn."""
+    seen: dict[str, str] = {}
+    for question, answer in CATEGORIES[category](random.Random(category)):
+        seen.setdefault(question, answer)
+        if len(seen) == PER_CATEGORY:
+            break
+    return [
+        {"id": f"{category}-{number:02}", "category": category, "question": question, "answer": answer}
+        for number, (question, answer) in enumerate(seen.items(), start=1)
+    ]
+
+
+def main() -> None:
+    """Write all tasks in one file, and the quick start's share of them in three."""
+    pools = {category: tasks_of(category) for category in CATEGORIES}
+    write(HERE / "tasks.jsonl", [task for pool in pools.values() for task in pool])
+    taken = dict.fromkeys(CATEGORIES, 0)
+    for split, counts in QUICKSTART.items():
+        tasks: list[dict[str, str]] = []
+        for category, count in counts.items():
+            tasks += pools[category][taken[category] : taken[category] + count]
+            taken[category] += count
+        random.Random(split).shuffle(tasks)
+        write(HERE / "quickstart" / split / "tasks.jsonl", tasks)
+
+
+if __name__ == "__main__":
+    main()

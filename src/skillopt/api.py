@@ -16,6 +16,7 @@ from skillopt.evaluation.scores import gate_value
 from skillopt.evaluation.statistics import PairedDifference, paired_difference
 from skillopt.models.meter import Spending
 from skillopt.models.prices import Prices
+from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import Subscriber
 from skillopt.run.evidence import EvidenceStore
@@ -26,7 +27,7 @@ from skillopt.run.outcome import EndState, Outcome
 from skillopt.run.setup import Setup, prepare
 from skillopt.skill.document import Skill
 from skillopt.trainer import train as train_run
-from skillopt.types import Place, Rollout, SplitName, Task
+from skillopt.types import Place, Role, Rollout, SplitName, Task
 
 
 async def train(
@@ -86,14 +87,22 @@ def split_tasks(setup: Setup, split: SplitName | Literal["all"]) -> tuple[Task, 
     return tuple(task for name in names for task in setup.splits[name])
 
 
+def _look_on(place: Place, key: str, rollout: Rollout, *, recorded: bool) -> None:
+    """Take no note of a rollout."""
+
+
+def _let_be(role: Role, retry: Retry) -> None:
+    """Take no note of a retry."""
+
+
 async def evaluate(
     setup: Setup,
     skills: Sequence[Skill],
     tasks: Sequence[Task],
     *,
     directory: Path,
-    observer: Observer,
-    on_retry: OnRetry,
+    observer: Observer = _look_on,
+    on_retry: OnRetry = _let_be,
     environment: Mapping[str, str] = os.environ,
 ) -> Evaluation:
     """Measure skills on the same tasks, one skill after the other; evidence in the directory answers first.
@@ -105,8 +114,8 @@ async def evaluate(
         skills: At least one.
         tasks: The tasks.
         directory: Where the evidence is kept; made where missing. Any number of evaluations may share it.
-        observer: Told of every rollout.
-        on_retry: Told of retries.
+        observer: Told of every rollout, in the order of completion.
+        on_retry: Told of every attempt that failed and will be followed by another.
         environment: Where keys are looked up.
 
     Raises:

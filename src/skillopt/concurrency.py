@@ -15,25 +15,20 @@ async def map_ordered(
 ) -> list[ResultT]:
     """Apply an async function to all items, at most `limit` at once; the results keep the order of the items.
 
-    The first exception cancels everything that is under way and is raised by itself, not wrapped in a group: what
-    ends a stage is one error with one message.
+    Items are begun in their order. The first exception cancels everything that is under way, nothing more is begun, and
+    it is raised by itself, not wrapped in a group: what ends a stage is one error with one message.
     """
-    slots = asyncio.Semaphore(limit)
+    results: dict[int, ResultT] = {}
+    waiting = iter(enumerate(items))
 
-    async def one(item: ItemT) -> ResultT:
-        async with slots:
-            return await function(item)
+    async def work() -> None:
+        for number, item in waiting:
+            results[number] = await function(item)
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(item)) for item in items]
+            for _ in range(min(limit, len(items))):
+                group.create_task(work())
     except BaseExceptionGroup as group_error:
-        raise _first(group_error) from None
-    return [task.result() for task in tasks]
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+        raise group_error.exceptions[0] from None
+    return [results[number] for number in range(len(items))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import unicodedata
 from pathlib import Path
@@ -21,18 +22,28 @@ _READABLE_LENGTH = 40
 _DIGEST_LENGTH = 12
 """Hexadecimal digits that tell file names apart."""
 
+_PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
 
-def write_text_atomically(path: Path, text: str) -> None:
+
+def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> None:
     r"""Write a file so that a reader, or the next start after a crash, finds the old text or the new one, never half.
 
     Missing parent directories are made. Line ends are written as they stand in the text, so a skill that came with
     `\r\n` keeps it; what we write ourselves ends its lines with `\n`. A lone surrogate, which UTF-8 cannot hold, is
-    written as its escape.
+    written as its escape. A file that holds the text already is left alone, so that a replay costs no writing.
+
+    Args:
+        path: The file.
+        text: What it shall hold.
+        durable: Whether the text is on disk when this returns, whatever happens to the machine. Waiting for the disk
+            takes milliseconds a file: too long for the many small pages of a run that can be made again at any time.
 
     Raises:
         RunDirectoryError: If the file cannot be written, with the path and the system's reason.
     """
     content = text.encode("utf-8", "backslashreplace")
+    if _holds(path, content):
+        return
     # In the same directory, since a rename is atomic only within a file system.
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
     try:
@@ -40,13 +51,15 @@ def write_text_atomically(path: Path, text: str) -> None:
         try:
             with partial.open("xb") as file:
                 file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             partial.replace(path)
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-        _sync_directory(path.parent)
+        if durable:
+            _sync_directory(path.parent)
     except OSError as error:
         raise RunDirectoryError(
             f"{path} cannot be written: {error.strerror or error}",
@@ -65,6 +78,16 @@ def write_json_atomically(path: Path, value: object) -> None:
     write_text_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def remove_partial_files(directory: Path) -> None:
+    """Remove what a process that was killed while it wrote has left in a directory or below it.
+
+    Nobody else may be writing there.
+    """
+    for path in directory.rglob(".*.partial"):
+        if _PARTIAL_NAME.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
 def safe_name(identifier: str) -> str:
     """Return a file name for any identifier: a readable beginning and a digest of the whole, at most 53 characters.
 
@@ -76,6 +99,13 @@ def safe_name(identifier: str) -> str:
     # Marks (category M) are no letters, but without them words of many scripts could not be read.
     kept = "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else "_" for char in text)
     return f"{kept.strip('_') or 'id'}-{text_digest(identifier)[:_DIGEST_LENGTH]}"
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _sync_directory(directory: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
+from skillopt.config.dump import to_yaml
 from skillopt.config.load import LoadedConfig, load_config
 from skillopt.environments.base import EnvironmentSettings
 from skillopt.errors import ConfigError, UsageError
@@ -124,6 +125,13 @@ def test_the_resolved_file_loads_back_as_the_same_configuration(tmp_path: Path) 
     assert again.to_yaml() == loaded.to_yaml()
 
 
+@pytest.mark.parametrize("text", ["${x}", r"\${x}", r"\\${x}", r"a\\\${x} \y", "???", r"\???", "x\\"])
+def test_what_looks_like_a_reference_survives_the_resolved_file(tmp_path: Path, text: str) -> None:
+    config = load(tmp_path, MODELS).config
+    config = config.model_copy(update={"env": config.env.model_copy(update={"note": text})})
+    assert (load(tmp_path, to_yaml(config)).config.env.model_extra or {})["note"] == text
+
+
 @settings(max_examples=30)
 @given(
     st.text(
@@ -133,8 +141,6 @@ def test_the_resolved_file_loads_back_as_the_same_configuration(tmp_path: Path) 
 def test_any_text_survives_the_resolved_file(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     config = load(tmp_path_factory.mktemp("c"), MODELS).config
     config = config.model_copy(update={"env": config.env.model_copy(update={"note": text})})
-    from skillopt.config.dump import to_yaml
-
     again = load(tmp_path_factory.mktemp("c"), to_yaml(config)).config
     is_path = text.startswith(("./", "../", "~/"))
     assert is_path or (again.env.model_extra or {})["note"] == text

@@ -52,6 +52,11 @@ def test_lists_are_replaced_and_mappings_merge() -> None:
     assert values == {"a": [3], "b": {"x": 1, "y": 2}}
 
 
+def test_a_mapping_that_was_replaced_by_a_value_leaves_no_origins_behind() -> None:
+    _, provenance = stacked([layer({"a": {"b": 1}}, 1), layer({"a": 2}, 2), layer({"a": {"c": 3}}, 3)], {})
+    assert set(provenance.origins) == {("a",), ("a", "c")}
+
+
 def test_a_replaced_section_starts_anew_from_its_defaults() -> None:
     below, above = layer({"a": {"x": 1, "y": 2}}, 1), layer({"a": {"y": 3}}, 2, replaced=frozenset({("a",)}))
     values, provenance = stacked([below, above], {"a": {"x": 0}})

@@ -119,5 +119,12 @@ def test_field_names_of_the_data_are_free() -> None:
     assert not list(found_secrets({"env": {"fields": {"token": "secret"}}}))
 
 
+def test_a_secret_is_refused_even_where_another_layer_covers_it(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(f"env: {{note: 'Bearer {HIDDEN_TEXT}'}}", "utf-8")
+    (tmp_path / "c.yaml").write_text("_base_: base.yaml\nmodel: {optimizer: 'a:b', target: 'a:b'}\n", "utf-8")
+    with pytest.raises(SkillOptError, match=r"base.yaml, line 1: env.note is refused"):
+        load_config(tmp_path / "c.yaml", ["env.note=fair"])
+
+
 def test_a_long_value_is_cut_in_messages() -> None:
     assert len(shown(("env", "note"), "x" * 500)) < 70

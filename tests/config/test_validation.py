@@ -96,3 +96,4 @@ def test_an_environment_is_given_its_settings() -> None:
 def test_the_nearest_word_is_named_only_if_it_is_near() -> None:
     assert (nearest("vall", ["val", "test"]), nearest("zzz", ["val", "test"])) == ("val", "")
     assert nearest_key(("env", "limt"), [("env", "limit"), ("train", "seed")]) == "env.limit"
+    assert nearest_key(("train", "workers"), [("train", "worker"), ("env", "workers")]) == "env.workers"

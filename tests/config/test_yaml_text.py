@@ -27,6 +27,11 @@ def test_what_is_written_reads_back(document: dict[str, JsonValue]) -> None:
     assert read_document(text, FILE).values == {"section": document}
 
 
+@pytest.mark.parametrize("text", ["\x85", "a\u2028b", "\u2029", "a\ufeff", "\ufeff"])
+def test_unusual_line_breaks_survive(text: str) -> None:
+    assert read_document(write_document({"k": text, text: "v"}), FILE).values == {"k": text, text: "v"}
+
+
 @given(texts)
 def test_any_other_reader_sees_the_same_text(text: str) -> None:
     assert yaml.safe_load(write_document({"k": text})) == {"k": text}

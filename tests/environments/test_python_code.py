@@ -26,6 +26,10 @@ def test_the_bytes_that_run_are_the_bytes_that_are_digested(tmp_path: Path) -> N
     assert not (tmp_path / "__pycache__").exists()
 
 
+def test_the_file_says_its_own_encoding(tmp_path: Path) -> None:
+    assert load_file(write(tmp_path / "code.py", b"# coding: latin-1\nX = '\xe9'\n")).module.X == "\u00e9"
+
+
 def test_a_module_cannot_shadow_a_package(tmp_path: Path) -> None:
     loaded = load_file(write(tmp_path / "json.py", "NAME = __name__\n"))
     assert loaded.module.NAME.startswith("_skillopt_code_")

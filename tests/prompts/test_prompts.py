@@ -8,7 +8,8 @@ import pytest
 
 from skillopt.prompts import render, slots
 
-NAMES = sorted(path.name.removesuffix(".md") for path in resources.files("skillopt.prompts").iterdir() if path.name.endswith(".md"))  # fmt: skip  # noqa: E501
+FILES = resources.files("skillopt.prompts").iterdir()
+NAMES = sorted(path.name.removesuffix(".md") for path in FILES if path.name.endswith(".md"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -17,7 +18,7 @@ def test_every_slot_is_filled_once_and_in_its_place(name: str) -> None:
     system, user = render(name, **{slot: f"<<{slot}>>" for slot in slots(name)})
     assert (system.role, user.role) == ("system", "user")
     text = f"{system.content}\n{user.content}"
-    assert "{{" not in text.replace("{{", "{{", 0) or not slots(name)
+    assert "{{" not in text
     assert all(text.count(f"<<{slot}>>") == 1 for slot in slots(name))
 
 
@@ -30,7 +31,7 @@ def test_the_user_part_holds_the_skill_in_its_own_tag(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_system_part_asks_for_one_json_object(name: str) -> None:
-    system, _ = render(name, **{slot: "" for slot in slots(name)})
+    system, _ = render(name, **dict.fromkeys(slots(name), ""))
     assert "Reply with one JSON object" in system.content
 
 
@@ -43,7 +44,7 @@ def test_what_a_slot_receives_is_never_searched_for_slots() -> None:
 @pytest.mark.parametrize("change", [{"skil": "x"}, {"memory": "XYZ"}])
 def test_what_was_meant_for_the_model_is_never_lost(change: dict[str, str]) -> None:
     """F75: a value without a slot is an error, and so is a slot without a value."""
-    with pytest.raises(ValueError, match="slots without a value|values without a slot"):
+    with pytest.raises(ValueError, match=r"(slots without a value|values without a slot): \['"):
         render("select", **(dict.fromkeys(slots("select"), "x") | change))
     with pytest.raises(ValueError, match=r"slots without a value: \['budget'"):
         render("select", skill="x")

@@ -230,7 +230,9 @@ def test_a_rule_that_the_guidance_quotes_can_still_be_edited() -> None:
 )
 def test_content_with_a_marker_is_refused(operation: EditOperation, content: str) -> None:
     """F61: an edit cannot open, close or fake a protected section."""
-    assert refused("# A\n\n- r1\n", operation, "- r1", content)[0] is EditState.PROTECTED
+    for target in ("- r1", "zzz"):
+        state, detail = refused("# A\n\n- r1\n", operation, target, content)
+        assert (state, detail) == (EditState.PROTECTED, "the content holds a marker of a protected section")
 
 
 @pytest.mark.parametrize(
@@ -314,6 +316,7 @@ def test_applied_edits_that_undo_each_other_are_a_no_op() -> None:
 
 
 def test_no_edits_are_a_no_op() -> None:
+    """More 9: a learning rate of 0 applies nothing."""
     assert apply(SKILL) == EditResult(Skill.parse(SKILL), (), changed=False)
 
 

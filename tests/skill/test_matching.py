@@ -34,6 +34,7 @@ def found(text: str, target: str) -> list[str]:
         ("cafe\u0301", "cafe"),
         ("caf\u00e9", "cafe"),
         ("\uac01", "\uac00"),
+        ("\u304c", "\u304b"),
         ("Use it", "use it"),
     ],
 )

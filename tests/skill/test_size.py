@@ -30,6 +30,7 @@ def test_the_formula_is_the_documented_one() -> None:
     assert estimate_tokens("123") == 3
     assert estimate_tokens("=" * 16) == 3
     assert estimate_tokens("a b\n\n    c") == 4
+    assert estimate_tokens(" " * 64) == 3
 
 
 def test_a_text_without_any_space_is_not_taken_for_one_token() -> None:

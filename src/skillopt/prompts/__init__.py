@@ -10,6 +10,7 @@ import re
 from functools import cache
 from importlib import resources
 
+from skillopt.digests import digest
 from skillopt.types import Message
 
 _SLOT = re.compile(r"\{\{([a-z_]+)\}\}")
@@ -28,6 +29,12 @@ def _template(name: str) -> tuple[str, str]:
 def slots(name: str) -> frozenset[str]:
     """Return the names of a prompt's slots."""
     return frozenset(_SLOT.findall("\n".join(_template(name))))
+
+
+def prompts_digest() -> str:
+    """Return the digest of all prompts: runs with different ones cannot be compared, or go on from each other."""
+    files = (entry for entry in resources.files(__name__).iterdir() if entry.name.endswith(".md"))
+    return digest({entry.name: entry.read_text(encoding="utf-8") for entry in files})
 
 
 def render(name: str, **values: str) -> tuple[Message, ...]:

@@ -1,6 +1,7 @@
 """The one append-only log of a run, and those who subscribe to it.
 
 Each line of `events.jsonl` is one event with its type, its number within this start of the run, and a clock reading.
+A line that is no JSON was cut short when its process was killed; the next start begins a new one.
 The terminal, history.json and whatever else watches get the same typed events at the same moment.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +36,15 @@ def event_json(event: Event, *, sequence: int) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
+def _ends_its_last_line(path: Path) -> bool:
+    """Whether a log is whole; a process that was killed while it wrote may have left half a line."""
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
 class EventLog:
     """Appends events to a file and hands them to subscribers, in the order in which they happen.
 
@@ -50,7 +61,10 @@ class EventLog:
         self._subscribers = tuple(subscribers)
         self._sequence = 0
         try:
-            self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
+            # What UTF-8 cannot hold, half of a surrogate pair, becomes its escape, which is JSON's too.
+            self._file: TextIO = path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n")
+            if not _ends_its_last_line(path):
+                self._file.write("\n")
         except OSError as error:
             raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from error
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from skillopt.config.schema import Config, EvaluationSettings
 from skillopt.evaluation.scores import format_solved, mean_gate_score, solved
-from skillopt.models.meter import MeterRow
+from skillopt.models.meter import MeterRow, total
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import Measured, State, Step
 from skillopt.types import Action, EditState, Rollout
@@ -183,17 +183,22 @@ def spending(rows: Iterable[MeterRow], *, step: int) -> Record:
     """
     until = [row for row in rows if row.step <= step]
     return {
-        "usage": _by_role_and_stage(row for row in until if row.step == step),
+        "usage": by_role_and_stage([row for row in until if row.step == step]),
         "tokens": _by_stage(row for row in until if row.step == step),
-        "total_usage": _by_role(until),
+        "total_usage": by_role(until),
     }
 
 
-def _by_role_and_stage(rows: Iterable[MeterRow]) -> Record:
-    return {f"{row.role}.{row.stage}": _amounts([row]) for row in rows}
+def by_role_and_stage(rows: Sequence[MeterRow]) -> Record:
+    """Return calls, tokens and dollars under keys such as `target.gate`."""
+    groups: dict[str, list[MeterRow]] = {}
+    for row in rows:
+        groups.setdefault(f"{row.role}.{row.stage}", []).append(row)
+    return {name: _amounts(group) for name, group in groups.items()}
 
 
-def _by_role(rows: Sequence[MeterRow]) -> Record:
+def by_role(rows: Sequence[MeterRow]) -> Record:
+    """Return calls, tokens and dollars of the target and of the optimizer."""
     return {role: _amounts([row for row in rows if row.role == role]) for role in ("target", "optimizer")}
 
 
@@ -209,13 +214,13 @@ def _by_stage(rows: Iterable[MeterRow]) -> Record:
 
 
 def _amounts(rows: Sequence[MeterRow]) -> Record:
-    dollars = [row.dollars for row in rows]
+    spent = total(rows)
     return {
-        "calls": sum(row.usage.calls for row in rows),
-        "fresh_tokens": sum(row.usage.fresh_tokens for row in rows),
-        "cached_tokens": sum(row.usage.cached_tokens for row in rows),
-        "output_tokens": sum(row.usage.output_tokens for row in rows),
-        "dollars": None if None in dollars else sum(amount for amount in dollars if amount is not None),
+        "calls": spent.usage.calls,
+        "fresh_tokens": spent.usage.fresh_tokens,
+        "cached_tokens": spent.usage.cached_tokens,
+        "output_tokens": spent.usage.output_tokens,
+        "dollars": spent.dollars,
     }
 
 

@@ -7,47 +7,50 @@ once, how long to wait, where files lie) may differ; any other difference is an 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from skillopt.config.dump import flattened
+from skillopt.config.provenance import KeyPath
 from skillopt.digests import canonical_json
 from skillopt.errors import RunDirectoryError
+from skillopt.prompts import prompts_digest
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.setup import Setup
 from skillopt.types import JsonValue
-
-_NEUTRAL = frozenset(
-    {
-        *(
-            f"model.{role}.{key}"
-            for role in ("optimizer", "target")
-            for key in ("api_key_env", "timeout", "attempts", "concurrency")
-        ),
-        "gradient.analyst_workers",
-        "evaluation.max_unmeasured",
-        "env.workers",
-        "env.exec_timeout",
-        "env.out_root",
-        # Where files lie does not matter: what is in them is compared by digest.
-        "env.data_path",
-        "env.split_dir",
-        "env.skill_init",
-    }
-)
-"""Settings that change nothing that is measured."""
 
 _NAME = "identity"
 
 
 def identity(setup: Setup) -> dict[str, JsonValue]:
     """Return all that determines a run's results besides the replies it gets, under readable keys."""
-    settings = {".".join(key): value for key, value in flattened(setup.config).items()}
+    own = setup.config.env.model_extra or {}
     return {
-        **{key: value for key, value in settings.items() if key not in _NEUTRAL},
-        "data (digest of the tasks)": setup.splits.manifest.digest,
+        **{
+            ".".join(key): value
+            for key, value in flattened(setup.config).items()
+            if not _is_neutral(key) and not (key[0] == "env" and key[1] in own)
+        },
+        **{f"environment.{key}": value for key, value in _leaves(setup.environment.identity)},
+        **{f"tasks of {name} (digest)": split.digest for name, split in setup.splits.manifest.splits.items()},
         "seed skill (digest)": setup.seed_skill.digest,
-        "environment": canonical_json(dict(setup.environment.identity)),
+        "prompts (digest)": prompts_digest(),
     }
+
+
+def _is_neutral(key: KeyPath) -> bool:
+    """Whether a setting changes nothing that is measured, or its effect is compared in another way."""
+    match key:
+        case ("model", _, "api_key_env" | "timeout" | "attempts" | "concurrency" | "price", *_):
+            return True
+        case ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
+            return True
+        case ("env", "workers" | "exec_timeout" | "out_root"):
+            return True
+        # Where files lie does not matter: what is in them is compared by digest, and the environment by its identity.
+        case ("env", "name" | "data_path" | "split_dir" | "skill_init"):
+            return True
+        case _:
+            return False
 
 
 def claim(evidence: EvidenceStore, setup: Setup) -> None:
@@ -69,6 +72,14 @@ def claim(evidence: EvidenceStore, setup: Setup) -> None:
             f"the run directory belongs to a run with other settings or data:\n{differences}",
             hint="Set them back to go on with that run, or name another directory in env.out_root.",
         )
+
+
+def _leaves(mapping: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
+    for key, value in mapping.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _shown(value: JsonValue) -> str:

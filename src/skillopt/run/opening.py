@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,20 +18,39 @@ from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.identity import claim
+from skillopt.run.lock import locked
 from skillopt.run.models import open_models, role_settings, simulated
+from skillopt.run.plan import plan_warnings
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
-from skillopt.text_files import write_json_atomically, write_text_atomically
+from skillopt.text_files import remove_partial_files, write_json_atomically, write_text_atomically
 from skillopt.types import Role
 
 
 def run_directory(config: Config) -> Path:
-    """Return the run directory: `env.out_root`, or a new one named after environment, optimizer and time."""
+    """Return the run directory: `env.out_root`, or a new one named after environment, optimizer and time, and made.
+
+    Raises:
+        RunDirectoryError: If the new one cannot be made.
+    """
     if config.env.out_root is not None:
         return Path(config.env.out_root)
     optimizer = "".join(char if char.isalnum() or char in "-._" else "_" for char in config.model.optimizer.name)
     environment = Path(config.env.name).stem
-    return Path.cwd() / "outputs" / f"skillopt_{environment}_{optimizer[:60]}_{datetime.now():%Y%m%d_%H%M%S}"  # noqa: DTZ005
+    name = f"skillopt_{environment}_{optimizer[:60]}_{datetime.now():%Y%m%d_%H%M%S}"  # noqa: DTZ005 - read by people
+    outputs = Path.cwd() / "outputs"
+    make_directory(outputs)
+    for number in itertools.count(1):
+        # Several runs may begin in the same second.
+        directory = outputs / (name if number == 1 else f"{name}_{number}")
+        try:
+            directory.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise RunDirectoryError(f"{directory}: cannot be made: {error.strerror}") from error
+        return directory
+    raise AssertionError("the numbers do not end")
 
 
 @asynccontextmanager
@@ -55,8 +75,9 @@ async def open_run(
     """
     config = setup.config
     make_directory(directory)
-    with EvidenceStore(directory / "evidence.sqlite") as evidence:
+    with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
         claim(evidence, setup)
+        remove_partial_files(directory)
         write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml())
         write_json_atomically(directory / "split_manifest.json", setup.splits.manifest.to_json())
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)))
@@ -70,7 +91,7 @@ async def open_run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
                 run.emit(_started(run, config))
-                for warning in setup.warnings:
+                for warning in plan_warnings(setup):
                     run.warn(warning)
                 yield run
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from skillopt.evaluation.scores import format_solved, solved
 from skillopt.skill.document import Skill
-from skillopt.types import Action, Decision
+from skillopt.types import Action, Decision, Rollout
 
 
 class EndState(StrEnum):
@@ -62,6 +64,26 @@ _ADVICE = {
     ),
     EndState.LIMIT_REACHED: "What was recorded is kept: raise the limit and run the same command again to go on.",
 }
+
+
+NEARLY_PERFECT = Fraction(95, 100)
+"""Above this score of the seed skill there is little left to gain."""
+
+
+def baseline_warning(score: Fraction, rollouts: Sequence[Rollout], *, target: str) -> str:
+    """Return the warning that a baseline gives reason for, or "".
+
+    Args:
+        score: Gate score of the seed skill on the selection split.
+        rollouts: What it did there.
+        target: Name of the target: a task that one model finds easy may be hard for another.
+    """
+    if score <= NEARLY_PERFECT:
+        return ""
+    return (
+        f"{target} with the seed skill solves {format_solved(*solved(rollouts))} of the selection tasks: they are too "
+        "easy for it to show what a better skill is worth; harder tasks would"
+    )
 
 
 def end_state(decisions: Sequence[Decision], *, improved: bool, seed_is_perfect: bool) -> EndState:

@@ -1,8 +1,10 @@
 """What a training will cost, before it costs anything: calls, tokens and dollars by stage, as ranges.
 
-The lower end is a training in which nothing is proposed, the upper end one in which every step measures a candidate on
-the whole selection split. Token counts are estimates: prompts from the tasks themselves, answers and the growth of the
-skill from the assumptions below.
+The lower end is a training in which nothing is proposed, so that one skill does every task once. The upper end is one
+in which every step measures a candidate on the whole selection split and every reply of the optimizer is asked for
+twice, since the first one cannot be used. A training that ends early, because no score can be higher any more, stays
+below. Token counts are estimates: prompts from the tasks themselves, answers and the growth of the skill from the
+assumptions below.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skillopt.data.splits import steps_per_epoch
 from skillopt.models.prices import Prices
 from skillopt.run.setup import Setup
 from skillopt.skill.size import estimate_tokens
@@ -24,8 +27,12 @@ _TOKENS_PER_EDIT = 60
 """By how much one applied edit makes the skill grow."""
 _INSTRUCTION_TOKENS = 400
 """The fixed part of an optimizer prompt."""
+_ASKED_AGAIN = 1
+"""How often a reply that cannot be used is asked for again."""
 FEW_STEPS = 3
 """Fewer proposals than this give the gate hardly a chance."""
+FEW_TASKS = 10
+"""With fewer tasks than this a split tells little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +79,28 @@ class Plan:
 def plan(setup: Setup, prices: Prices) -> Plan:
     """Return the plan of a training; it asks no model."""
     config, splits = setup.config, setup.splits
-    per_epoch = math.ceil(len(splits.train) / config.train.batch_size)
-    steps = per_epoch * config.train.num_epochs
+    steps = _total_steps(setup)
     sizes = _Sizes.of(setup, steps)
     train, val, test = len(splits.train), len(splits.val), len(splits.test)
-    rollouts = train * config.train.num_epochs
     minibatches = math.ceil(min(train, config.train.batch_size) / config.gradient.minibatch_size)
-    minibatches += 0 if config.gradient.failure_only or minibatches == 0 else 1
+    # Failures and successes are never mixed, so both kinds may leave a minibatch that is not full.
+    minibatches += 0 if config.gradient.failure_only else 1
     merges = _merge_calls(minibatches, config.gradient.merge_batch_size)
     tests = test if config.evaluation.eval_test else 0
-    more = steps if config.optimizer.learning_rate else 0
+    proposing = steps if config.optimizer.learning_rate else 0
+    asked = proposing * (1 + _ASKED_AGAIN)
     rows: tuple[tuple[Role, str, int, int], ...] = (
         ("target", "baseline", val, val),
-        ("target", "rollout", rollouts, rollouts),
-        ("optimizer", "reflect", 0, more * minibatches),
-        ("optimizer", "aggregate", 0, more * merges),
-        ("optimizer", "select", 0, more if minibatches > 1 else 0),
-        ("optimizer", "update", 0, more),
-        ("target", "gate", 0, more * val),
-        ("target", "test", tests, 2 * tests),
+        ("target", "rollout", train, train * config.train.num_epochs),
+        ("optimizer", "reflect", 0, asked * minibatches),
+        ("optimizer", "aggregate", 0, asked * merges),
+        ("optimizer", "select", 0, asked if minibatches > 1 else 0),
+        ("optimizer", "update", 0, asked),
+        ("target", "gate", 0, proposing * val),
+        ("target", "test", tests, 2 * tests if proposing else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
-    return Plan(steps, {"train": train, "val": val, "test": test}, stages, _warnings(setup, steps))
+    return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +139,19 @@ def _capped(span: tuple[int, int], most: int | None) -> tuple[int, int]:
     return span if most is None else (min(span[0], most), min(span[1], most))
 
 
-def _merge_calls(patches: int, group: int) -> int:
-    """Most merge calls for so many patches: every level's groups of two or more, and the final one."""
-    calls = 0
-    while patches > 1:
-        calls += sum(min(group, patches - start) > 1 for start in range(0, patches, group))
-        patches = math.ceil(patches / group)
-    return calls + 1 if calls else 0
+def _merge_calls(patches: int, size: int) -> int:
+    """Most merge calls for so many patches, however many of them come from failures: both sides, and the final one."""
+
+    def one_side(count: int) -> int:
+        calls = 0
+        while count > 1:
+            calls += count // size + (count % size > 1)
+            count = math.ceil(count / size)
+        return calls
+
+    return max(
+        one_side(failures) + one_side(patches - failures) + (0 < failures < patches) for failures in range(patches + 1)
+    )
 
 
 def _stage(row: tuple[Role, str, int, int], sizes: _Sizes, prices: Prices) -> PlannedStage:
@@ -148,23 +161,48 @@ def _stage(row: tuple[Role, str, int, int], sizes: _Sizes, prices: Prices) -> Pl
         Usage(count, fresh_tokens=count * fresh, output_tokens=count * output)
         for count, fresh, output in zip(calls, prompt, answer, strict=True)
     )
-    return PlannedStage(
-        role, stage, (calls[0], calls[1]), (low, high), (prices.dollars(role, low), prices.dollars(role, high))
-    )
+    dollars = (_dollars(prices, role, calls[0], low), _dollars(prices, role, calls[1], high))
+    return PlannedStage(role, stage, (calls[0], calls[1]), (low, high), dollars)
 
 
-def _warnings(setup: Setup, steps: int) -> tuple[str, ...]:
-    config = setup.config
+def _dollars(prices: Prices, role: Role, calls: int, usage: Usage) -> float | None:
+    """Return the price of equal calls; one by one, since a price may rise with the length of a prompt."""
+    if not calls:
+        return 0.0
+    one = Usage(1, fresh_tokens=usage.fresh_tokens // calls, output_tokens=usage.output_tokens // calls)
+    price = prices.dollars(role, one)
+    return None if price is None else calls * price
+
+
+def _total_steps(setup: Setup) -> int:
+    train = setup.config.train
+    return steps_per_epoch(len(setup.splits.train), train.batch_size) * train.num_epochs
+
+
+def plan_warnings(setup: Setup) -> tuple[str, ...]:
+    """Return what a person should know before the training starts, a sentence each, with the numbers it is about."""
+    config, splits = setup.config, setup.splits
     found = list(setup.warnings)
+    steps, val, test = _total_steps(setup), len(splits.val), len(splits.test)
     if steps < FEW_STEPS:
         found.append(
-            f"only {steps} proposal(s) fit: {len(setup.splits.train)} training tasks at batch_size "
-            f"{config.train.batch_size} over {config.train.num_epochs} epoch(s); lower train.batch_size or raise "
-            "train.num_epochs"
+            f"only {steps} proposal{'s' if steps > 1 else ''} will be tried: {len(splits.train)} training tasks at "
+            f"train.batch_size {config.train.batch_size}, {config.train.num_epochs} times over; lower train.batch_size "
+            "or raise train.num_epochs"
         )
-    if config.evaluation.gate_metric == "hard" and len(setup.splits.val) < 10:
+    if val < FEW_TASKS and config.evaluation.gate_metric == "hard":
         found.append(
-            f"one of the {len(setup.splits.val)} selection tasks is worth {1 / len(setup.splits.val):.0%}: an edit "
-            "that gains less cannot be seen; use more selection tasks, or gate_metric soft or mixed"
+            f"the selection split, on which the gate decides, has {val} tasks: one of them is worth {1 / val:.0%}, and "
+            "an edit that gains less cannot be seen; use more selection tasks, or gate_metric soft or mixed"
+        )
+    elif val < FEW_TASKS:
+        found.append(
+            f"the selection split, on which the gate decides, has {val} tasks: on so few a better score may be luck; "
+            "use more selection tasks"
+        )
+    if test < FEW_TASKS and config.evaluation.eval_test:
+        found.append(
+            f"the test split, which no step sees and which says what the skill is worth, has {test} tasks: one of them "
+            f"is worth {1 / test:.0%} of the result"
         )
     return tuple(found)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.config.schema import Config
-from skillopt.data.splits import epoch_batches
+from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.digests import generator
 from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.errors import SkillOptError, TransientModelError
@@ -31,7 +31,7 @@ from skillopt.run.evidence import EvidenceStore
 from skillopt.run.history import baseline_record, step_record
 from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import Models
-from skillopt.run.outcome import EndState, Outcome, end_state
+from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state
 from skillopt.run.setup import Setup
 from skillopt.run.stage_clock import StageClock
 from skillopt.run.summary import run_card, summary
@@ -162,7 +162,7 @@ class Run:
     @property
     def steps_per_epoch(self) -> int:
         """Batches of one epoch."""
-        return -(-len(self.splits.train) // self._config.train.batch_size)
+        return steps_per_epoch(len(self.splits.train), self._config.train.batch_size)
 
     @property
     def total_steps(self) -> int:
@@ -179,6 +179,9 @@ class Run:
         record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing(0))
         self._views.write_baseline(seed, record)
         self.emit(StepCommitted(record))
+        warning = baseline_warning(self._gate_score(seed), seed.rollouts, target=self._config.model.target.name)
+        if warning:
+            self.warn(warning)
         return self._state
 
     def commit(self, before: State, step: Step) -> State:

@@ -43,7 +43,7 @@ def write_rollouts(directory: Path, rollouts: Sequence[Rollout]) -> None:
     for rollout in rollouts:
         if rollout.trajectory is not None and rollout.score is not None:
             page = directory / "trajectories" / f"{safe_name(rollout.task.id)}.md"
-            write_text_atomically(page, _trajectory_page(rollout))
+            write_text_atomically(page, _trajectory_page(rollout), durable=False)
 
 
 def rollout_row(rollout: Rollout) -> dict[str, Any]:

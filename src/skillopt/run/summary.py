@@ -7,9 +7,12 @@ from typing import Any
 
 from skillopt import __version__
 from skillopt.config.schema import Config
+from skillopt.digests import digest
 from skillopt.evaluation.scores import mean_gate_score
 from skillopt.models.meter import MeterRow
-from skillopt.run.history import Record, count_actions, spending, split_scores
+from skillopt.prompts import prompts_digest
+from skillopt.run.history import Record, by_role, by_role_and_stage, count_actions, split_scores
+from skillopt.run.identity import identity
 from skillopt.run.models import Models, simulated
 from skillopt.run.outcome import EndState
 from skillopt.run.setup import Setup
@@ -47,7 +50,6 @@ def summary(
     seed, best = split_scores(state.seed.rollouts), split_scores(state.best.rollouts)
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
-    last = max((row.step for row in rows), default=0)
     return {
         "version": f"skillopt-{__version__}",
         "schema_version": SCHEMA_VERSION,
@@ -71,7 +73,8 @@ def summary(
         "total_steps": len(records) - 1,
         **count_actions(records),
         "epoch_stats": [_epoch(records, epoch) for epoch in sorted({record["epoch"] for record in records} - {0})],
-        "total_usage": spending(rows, step=last)["total_usage"],
+        "usage": by_role_and_stage(rows),
+        "total_usage": by_role(rows),
     }
 
 
@@ -91,7 +94,7 @@ def _epoch(records: Sequence[Record], epoch: int) -> Record:
     return {
         "epoch": epoch,
         "steps": len(own),
-        **count_actions(own),
+        **{name.removeprefix("total_"): count for name, count in count_actions(own).items()},
         "current_score_at_epoch_end": own[-1]["current_score"],
         "best_score_at_epoch_end": own[-1]["best_score"],
         "skill_tokens_at_epoch_end": own[-1]["skill_tokens"],
@@ -110,6 +113,7 @@ def run_card(setup: Setup, models: Models) -> dict[str, object]:
             "counts": {name: len(setup.splits[name]) for name in ("train", "val", "test")},
         },
         "seed_skill_hash": setup.seed_skill.digest[:16],
-        "settings_digest": setup.loaded.digest,
+        "prompts_digest": prompts_digest(),
+        "identity_digest": digest(identity(setup)),
         "skillopt_version": __version__,
     }

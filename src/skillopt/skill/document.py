@@ -160,7 +160,7 @@ class Skill:
         Raises:
             SkillError: If the content holds a marker of a protected section.
         """
-        if _MARKER.search(content):
+        if holds_marker(content):
             raise SkillError(
                 f"the content for the {name} section holds a marker of a protected section",
                 hint="Leave the <!-- ..._START --> and <!-- ..._END --> lines out; they are put around it.",

@@ -31,6 +31,12 @@ def test_an_object_is_one_accepted_answer_and_no_text() -> None:
     assert "scorer json" in caught.value.hint
 
 
+@pytest.mark.parametrize("answer", [None, "", " \n", [], ["a", ""], ["a", None]])
+def test_a_blank_answer_is_a_missing_one(answer: JsonValue) -> None:
+    with pytest.raises(DataError, match="missing or empty"):
+        gold_values(Task("1", {"answer": answer}))
+
+
 def test_a_missing_answer_names_the_fields_there_are() -> None:
     with pytest.raises(DataError, match="task '1': the field 'answer' is missing") as caught:
         gold_values(Task("1", {"target": "x"}))

@@ -62,6 +62,7 @@ def test_a_alone_is_a_label(answer: str, label: str) -> None:
         ("I think", None),
         ("C is right", "C"),
         ("option Q", "Q"),
+        ("U.S. law", None),
         ("cat", None),
     ],
 )

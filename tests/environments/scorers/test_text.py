@@ -68,6 +68,7 @@ def test_the_best_of_several_accepted_answers_counts() -> None:
         "Expected 'Boston' or 'New York' or 'NYC'; the answer was 'New York City' (token F1 0.80)."
     )
     assert scored(Exact(), "nyc", ["New York", "NYC"]).hard == 1
+    assert scored(TokenF1(), "nyc", ["New York", "NYC"]).hard == 1
     assert scored(Anls(), "kitten", ["dog", "sitting"]).soft == pytest.approx(4 / 7)
 
 

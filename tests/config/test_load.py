@@ -11,6 +11,7 @@ from pydantic import Field
 
 from skillopt.config.dump import to_yaml
 from skillopt.config.load import LoadedConfig, load_config
+from skillopt.config.validation import validate_section
 from skillopt.environments.base import EnvironmentSettings
 from skillopt.errors import ConfigError, UsageError
 
@@ -50,45 +51,6 @@ def test_a_model_given_as_text_replaces_the_whole_role(tmp_path: Path) -> None:
     assert (target.name, target.base_url, target.concurrency) == ("ollama:d", "http://x/v1", 2)
 
 
-def test_a_reference_takes_the_value_of_another_setting_and_its_type(tmp_path: Path) -> None:
-    config = load(tmp_path, MODELS + "env:\n  split_seed: ${train.seed}\n", "train.seed=9").config
-    assert config.env.split_seed == 9
-
-
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "${oc.env:SECRET_OF_MINE}",
-        "${oc.env:SECRET_OF_MINE,x}",
-        "a ${oc.${x}:SECRET_OF_MINE}",
-        "${oc.decode:'${oc.env:A}'}",
-    ],
-)
-def test_the_environment_is_no_way_into_a_configuration(
-    tmp_path: Path, reference: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More 18."""
-    monkeypatch.setenv("SECRET_OF_MINE", "hunter2")
-    with pytest.raises(ConfigError, match=r"config.yaml, line 2: env.note: .*api_key_env") as caught:
-        load(tmp_path, MODELS + f'env: {{note: "{reference}"}}\n')
-    assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ("${nope.x}", "env.note refers to something that cannot be resolved"),
-        ("${env.note}", "env.note refers to something that cannot be resolved"),
-        ("${unclosed", "env.note refers to something that cannot be resolved"),
-        ("[a, '${nope}']", "env.note refers to something that cannot be resolved"),
-        ("???", "env.note: .* still to be filled in"),
-    ],
-)
-def test_what_cannot_be_resolved_is_an_error_with_its_line(tmp_path: Path, value: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=rf"config.yaml, line 3: {message}"):
-        load(tmp_path, MODELS + f"env:\n  note: {value}\n")
-
-
 def test_all_problems_come_in_one_error_with_their_places(tmp_path: Path) -> None:
     text = MODELS + "modle: {sandbox: x}\ntrain:\n  batch_size: -1\n"
     with pytest.raises(ConfigError) as caught:
@@ -103,6 +65,11 @@ def test_all_problems_come_in_one_error_with_their_places(tmp_path: Path) -> Non
 def test_an_override_without_its_form_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"section.key=value"):
         load(tmp_path, MODELS, "train.seed")
+
+
+def test_a_home_directory_that_nobody_has_is_a_file_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not exist"):
+        load_config("~nobody-of-this-name/c.yaml", working_directory=tmp_path)
 
 
 def test_paths_with_spaces_and_scripts_work(tmp_path: Path) -> None:
@@ -160,7 +127,7 @@ def test_the_keys_of_an_environment_are_checked_like_all_others(tmp_path: Path) 
 
     loaded = load(tmp_path, MODELS + "env:\n  scale: -1\n  scal: 2\n  split_rato: '1:1:1'\n")
     with pytest.raises(ConfigError) as caught:
-        loaded.validate_section(Settings, loaded.config.env.model_extra or {})
+        validate_section(Settings, loaded.config.env.model_extra or {}, provenance=loaded.provenance)
     message = str(caught.value)
     assert "line 3: env.scale is -1; it must be: number, at least 0" in message
     assert "line 4: unknown key env.scal; did you mean env.scale?" in message

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -153,7 +154,7 @@ def open_bench(tmp_path: Path) -> Iterator[OpenBench]:
                 models=models,
                 evidence=stack.enter_context(EvidenceStore(evidence)),
                 events=stack.enter_context(EventLog(directory / "events.jsonl")),
-                accounts=Accounts(Prices(setup.config.model)),
+                accounts=Accounts(Prices(setup.config.model, on=date(2026, 1, 1))),
             )
             bench.target, bench.optimizer = models.target, models.optimizer  # type: ignore[assignment]
             return bench

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from skillopt.config.describe import settings
+from skillopt.config.paths import expanded
 from skillopt.config.provenance import COMMAND_LINE, KeyPath, Layer, Origin
 from skillopt.config.public_keys import advice
 from skillopt.config.schema import Config, ModelSettings
@@ -58,7 +59,7 @@ def file_layers(path: Path) -> list[Layer]:
         named_by = origins[_BASE,]
         if not isinstance(base, str) or not base:
             raise ConfigError(f"{named_by}: {_BASE} must be the path of one file, relative to this one")
-        path = path.parent / Path(base).expanduser()
+        path = path.parent / expanded(Path(base))
 
 
 def override_layer(override: str) -> Layer:

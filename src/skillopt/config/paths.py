@@ -41,6 +41,14 @@ def with_absolute_paths(
     return {**values, "env": env}
 
 
+def expanded(path: Path) -> Path:
+    """Return a path with `~` expanded; where there is no such user, the path as it is."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
 def _resolved(path: KeyPath, value: JsonValue, *, origin: Origin, working_directory: Path) -> JsonValue:
     if isinstance(value, list):
         return [_resolved(path, item, origin=origin, working_directory=working_directory) for item in value]

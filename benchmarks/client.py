@@ -1,0 +1,63 @@
+"""The hot path: processor time of a call through the whole stack, against the bare HTTP library."""
+
+import json
+import time
+from collections.abc import Awaitable, Callable
+
+import aiohttp
+from aiohttp import web
+
+from skillopt.config.schema import RoleSettings
+from skillopt.models.base import ChatRequest
+from skillopt.models.client import CompatibleClient
+from skillopt.models.limiter import LimitedModel, Limiter
+from skillopt.models.retry import RetryingModel
+from skillopt.types import Message, Place
+
+CALLS = 500
+_ANSWER = {
+    "choices": [{"message": {"role": "assistant", "content": "ready"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 2000, "completion_tokens": 1},
+}
+
+
+async def _processor_milliseconds(call: Callable[[], Awaitable[object]]) -> float:
+    for _ in range(50):
+        await call()
+    began = time.process_time()
+    for _ in range(CALLS):
+        await call()
+    return 1000 * (time.process_time() - began) / CALLS
+
+
+async def report() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        await request.read()
+        return web.json_response(_ANSWER)
+
+    application = web.Application()
+    application.router.add_post("/v1/chat/completions", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    skill = "Write every date as YYYY.MM.DD and nothing else.\n" * 160
+    request = ChatRequest((Message("system", skill), Message("user", "Date: 12 Jan 2014")), Place("rollout"))
+    body = {"model": "any", "messages": [{"role": one.role, "content": one.content} for one in request.messages]}
+    client = CompatibleClient("compatible", "any", base_url=address, settings=RoleSettings(name="compatible:any"))
+    stack = RetryingModel(LimitedModel(client, Limiter(16)), 5, seed=0)
+    async with aiohttp.ClientSession() as session:
+
+        async def bare() -> object:
+            async with session.post(f"{address}/chat/completions", data=json.dumps(body)) as response:
+                return json.loads(await response.read())
+
+        # Both share this process with the server, so its time stands on both sides of the ratio.
+        floor = await _processor_milliseconds(bare)
+        ours = await _processor_milliseconds(lambda: stack.reply(request))
+    await stack.close()
+    await runner.cleanup()
+    print(
+        f"one call, 8 kB prompt: {ours / floor:.2f} times the bare HTTP library ({ours:.2f} / {floor:.2f} ms processor)"
+    )

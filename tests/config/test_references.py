@@ -1,0 +1,56 @@
+"""References between settings, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.config.load import LoadedConfig, load_config
+from skillopt.errors import ConfigError
+
+MODELS = "model: {optimizer: 'openai:a', target: 'ollama:b'}\n"
+
+
+def load(directory: Path, text: str, *overrides: str) -> LoadedConfig:
+    (directory / "config.yaml").write_text(text, "utf-8")
+    return load_config("config.yaml", overrides, working_directory=directory)
+
+
+def test_a_reference_takes_the_value_of_another_setting_and_its_type(tmp_path: Path) -> None:
+    config = load(tmp_path, MODELS + "env:\n  split_seed: ${train.seed}\n", "train.seed=9").config
+    assert config.env.split_seed == 9
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "${oc.env:SECRET_OF_MINE}",
+        "${oc.env:SECRET_OF_MINE,x}",
+        "a ${oc.${x}:SECRET_OF_MINE}",
+        "${oc.decode:'${oc.env:A}'}",
+    ],
+)
+def test_the_environment_is_no_way_into_a_configuration(
+    tmp_path: Path, reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More 18."""
+    monkeypatch.setenv("SECRET_OF_MINE", "hunter2")
+    with pytest.raises(ConfigError, match=r"config.yaml, line 2: env.note: .*api_key_env") as caught:
+        load(tmp_path, MODELS + f'env: {{note: "{reference}"}}\n')
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("${nope.x}", "env.note refers to something that cannot be resolved"),
+        ("${env.note}", "env.note refers to something that cannot be resolved"),
+        ("${unclosed", "env.note refers to something that cannot be resolved"),
+        ("[a, '${nope}']", "env.note refers to something that cannot be resolved"),
+        ("???", "env.note: .* still to be filled in"),
+    ],
+)
+def test_what_cannot_be_resolved_is_an_error_with_its_line(tmp_path: Path, value: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=rf"config.yaml, line 3: {message}"):
+        load(tmp_path, MODELS + f"env:\n  note: {value}\n")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+
+import pytest
 from hypothesis import settings
 
+from skillopt.models.weights import KNOWN, cache_directory
 from tests.support.bench import open_bench
 
 __all__ = ["open_bench"]
@@ -11,3 +16,17 @@ __all__ = ["open_bench"]
 # The same examples every time: a red test is red for everyone, and no deadline reads the clock of a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the tests of the real model out where its engine or its weights are not there; they are never fetched."""
+    weights = KNOWN["qwen2.5-coder-0.5b"]
+    if importlib.util.find_spec("xllamacpp") is None:
+        reason = "the extra [local] is not installed"
+    elif not (cache_directory(os.environ) / weights.file_name).is_file():
+        reason = f"no weights; fetch them by: skillopt models fetch {weights.name}"
+    else:
+        return
+    for item in items:
+        if item.get_closest_marker("local_model"):
+            item.add_marker(pytest.mark.skip(reason=reason))

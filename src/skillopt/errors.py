@@ -7,6 +7,7 @@
     ├── SkillError                    a skill document cannot be read
     ├── EnvironmentLoadError          an environment, scorer or its code cannot be loaded or used
     ├── MissingDependencyError        an optional extra is not installed
+    ├── WeightsError                  the weights of an embedded model cannot be fetched or kept
     ├── RunDirectoryError             a run directory cannot be used (other settings, in use, damaged, not writable)
     ├── MeasurementError              too little could be measured for any decision
     ├── LimitReached                  a configured limit stops the run in order
@@ -62,6 +63,10 @@ class EnvironmentLoadError(SkillOptError):
 
 class MissingDependencyError(SkillOptError):
     """An optional extra is needed; the hint is the line that installs it."""
+
+
+class WeightsError(SkillOptError):
+    """The weights of an embedded model cannot be fetched or kept; the message says what each source answered."""
 
 
 class RunDirectoryError(SkillOptError):

@@ -213,7 +213,7 @@ async def test_a_malformed_entry_is_kept_with_its_reason_and_costs_nothing_else(
 @pytest.mark.parametrize(
     "reply",
     [
-        {"patch": {"edits": [{"op": "append", "content": "x"}]}, "failure_summary": ["why"], "batch_size": "8 trajectories"},
+        {"patch": {"edits": [{"op": "append", "content": "x"}]}, "batch_size": "8 trajectories"},
         {"edits": {"op": "append", "content": "x"}},
         {"op": "append", "content": "x"},
         '[{"op": "append", "content": "x"}]',

@@ -14,7 +14,14 @@ from skillopt.simulation.world import World
 SMALL = World(5, rules=4, tasks=32)
 """A world whose whole training takes a moment: 16 training, 8 selection and 8 test tasks."""
 
-KEPT_APART = ("config.yaml", "events.jsonl", "evidence.sqlite", "evidence.sqlite-shm", "evidence.sqlite-wal", "run.lock")
+KEPT_APART = (
+    "config.yaml",
+    "events.jsonl",
+    "evidence.sqlite",
+    "evidence.sqlite-shm",
+    "evidence.sqlite-wal",
+    "run.lock",
+)
 """Files of a run directory that hold its own path or clock readings, or are no view."""
 
 

@@ -12,11 +12,15 @@ from skillopt.errors import UsageError
 if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
 
-Words = Annotated[
+ConfigWord = Annotated[
+    str | None, typer.Argument(metavar="CONFIG", help="The configuration file, YAML.", show_default=False)
+]
+Overrides = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="CONFIG [SECTION.KEY=VALUE]...",
-        help="The configuration file, then settings that override it, such as train.batch_size=8.",
+        metavar="SECTION.KEY=VALUE",
+        help="Settings that override those of the file, such as train.batch_size=8. They may stand behind the word "
+        "--cfg-options, which changes nothing.",
         show_default=False,
     ),
 ]
@@ -26,20 +30,26 @@ ConfigOption = Annotated[
 ]
 
 
-def load(words: Sequence[str] | None, config: str | None) -> LoadedConfig:
+def load(word: str | None, overrides: Sequence[str] | None, option: str | None) -> LoadedConfig:
     """Load the configuration that a command line names.
 
+    Args:
+        word: The first word, if there is one: the file, or the first override where the file is given by the option.
+        overrides: The words after it.
+        option: What `--config` names.
+
     Raises:
-        UsageError: If none is named.
+        UsageError: If no file is named.
         ConfigError: If it is wrong.
     """
     from skillopt.config.load import load_config
 
-    rest = list(words or ())
-    if config is None:
-        if not rest or ("=" in rest[0] and not rest[0].endswith((".yaml", ".yml"))):
+    words = [*([] if word is None else [word]), *(overrides or ())]
+    if option is None:
+        if not words or ("=" in words[0] and not words[0].endswith((".yaml", ".yml"))):
             raise UsageError(
-                "no configuration file is named", hint="Name it first: skillopt COMMAND CONFIG [SECTION.KEY=VALUE]..."
+                "no configuration file is named",
+                hint="Name it ahead of the settings, such as: skillopt train config.yaml train.num_epochs=2",
             )
-        config = rest.pop(0)
-    return load_config(config, rest)
+        option = words.pop(0)
+    return load_config(option, words)

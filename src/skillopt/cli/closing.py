@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import difflib
+import json
+import shlex
 from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
-from skillopt.cli.terminal import console, plain
-from skillopt.run.outcome import EndState, Outcome
+from skillopt.cli.comparison import shown_difference
+from skillopt.cli.streams import plain
+from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
+from skillopt.evaluation.statistics import paired_difference
+from skillopt.run.outcome import Outcome
 
 _MOST_DIFF_LINES = 80
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def show_outcome(outcome: Outcome) -> None:
     """Print how a training ended."""
-    out = console()
     summary: Mapping[str, Any] = outcome.summary
-    mark = "SIMULATED MODELS: these numbers say nothing about real ones.\n" if summary.get("simulated") else ""
-    out.print(f"\n{mark}{outcome.state.value}: {plain(outcome.message)}", markup=False, highlight=False)
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("solved", "seed skill", "best skill", "difference"):
-        table.add_column(name)
+    say("")
+    if summary.get("simulated"):
+        say("SIMULATED MODELS: these numbers say nothing about real ones.")
+    say(f"{outcome.state.value}: {plain(outcome.message)}", style="bold")
+    table = new_table("solved", "seed skill", "best skill", "difference")
     for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
         seed, best = summary[split]["seed"], summary[split]["best"]
         if seed is not None and best is not None:
             table.add_row(name, _scores(seed), _scores(best), _difference(seed, best))
-    out.print(table)
+    show_table(table)
+    _show_held_out(outcome)
     _show_diff(outcome)
-    best = outcome.directory / "best_skill.md"
-    out.print(f"Best skill:  {best}", markup=False, highlight=False, soft_wrap=True)
-    out.print(f"History:     {outcome.directory / 'history.json'}", markup=False, highlight=False, soft_wrap=True)
-    out.print(f"Every step:  {outcome.directory / 'steps'}", markup=False, highlight=False, soft_wrap=True)
-    if outcome.state is EndState.IMPROVED:
-        out.print("Compare on any split:  skillopt eval CONFIG --skill SEED.md --skill best_skill.md", highlight=False)
+    _show_usage(summary["total_usage"])
+    _show_places(outcome.directory)
 
 
 def _scores(scores: Mapping[str, Any]) -> str:
@@ -50,6 +50,22 @@ def _difference(seed: Mapping[str, Any], best: Mapping[str, Any]) -> str:
     return f"{100 * (best['hard'] - seed['hard']):+.1f} points"
 
 
+def _show_held_out(outcome: Outcome) -> None:
+    """Say what the held-out difference is worth; on the selection split, which chose the best, it would flatter."""
+    if outcome.summary["test"]["best"] is None or not outcome.summary["best_step"]:
+        return
+    seed, best = (_hard(outcome.directory / name) for name in ("test_eval_baseline", "test_eval"))
+    both = [task for task in seed if task in best]
+    difference = paired_difference([seed[task] for task in both], [best[task] for task in both]) if both else None
+    say(f"Held out, best skill against seed skill: {shown_difference(difference)}\n")
+
+
+def _hard(directory: Path) -> dict[str, Fraction]:
+    """Return the hard score of every task that was measured, by its id."""
+    rows = json.loads((directory / "results.json").read_text(encoding="utf-8"))
+    return {row["id"]: Fraction(row["hard"]) for row in rows if row["status"] == "ok"}
+
+
 def _show_diff(outcome: Outcome) -> None:
     seed = (outcome.directory / "skills" / "skill_v0000.md").read_text(encoding="utf-8")
     lines = list(
@@ -61,11 +77,32 @@ def _show_diff(outcome: Outcome) -> None:
             lineterm="",
         )
     )
-    styles = {"+": "green", "-": "red", "@": "cyan"}
-    out = console()
     for line in lines[:_MOST_DIFF_LINES]:
-        out.print(Text(line, style=styles.get(line[:1], "")), soft_wrap=True)
+        say_unbroken(line, style=_STYLES.get(line[:1], ""))
     if len(lines) > _MOST_DIFF_LINES:
-        out.print(f"... {len(lines) - _MOST_DIFF_LINES} more lines; the whole skill is in best_skill.md", markup=False)
+        say(f"... {len(lines) - _MOST_DIFF_LINES} more lines; the whole skill is in best_skill.md")
     if lines:
-        out.print()
+        say("")
+
+
+def _show_usage(usage: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print what the run used over all its starts, by role."""
+    for role, spent in usage.items():
+        tokens = (
+            f"{spent['fresh_tokens']:,} tokens in, {spent['cached_tokens']:,} cached, {spent['output_tokens']:,} out"
+        )
+        price = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:.2f}"
+        say(f"{f'Used, {role}:':<17}{spent['calls']} calls, {tokens}, {price}")
+
+
+def _show_places(directory: Path) -> None:
+    best, seed = directory / "best_skill.md", directory / "skills" / "skill_v0000.md"
+    for name, path in (
+        ("Best skill:", best),
+        ("History:", directory / "history.json"),
+        ("Steps:", directory / "steps"),
+    ):
+        say_unbroken(f"{name:<17}{plain(str(path))}")
+    words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
+    say("To compare the two again, on any split (--split), without paying for what was measured:")
+    say_unbroken(f"  {plain(shlex.join(str(word) for word in words))}")

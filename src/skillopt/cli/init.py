@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from skillopt.cli.pages import page
 from skillopt.errors import UsageError
+
+EPILOG = page(
+    examples=(
+        "skillopt init my_experiment",
+        "skillopt init my_experiment --data answers.csv",
+        "skillopt init my_experiment --data answers.csv --target ollama:qwen3 --optimizer openai:gpt-5.5",
+    ),
+    codes={0: "the files are written"},
+)
 
 
 def init(
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the files are written.")] = Path(),
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="FILE", help="Your task file (JSON, JSONL or CSV); without it, a template."),
+        typer.Option("--data", metavar="FILE", help="Your task file (JSON, JSONL, CSV or TSV); else a template."),
     ] = None,
     target: Annotated[
         str, typer.Option("--target", metavar="PROVIDER:MODEL", help="The frozen model that does the tasks.")
@@ -25,12 +36,13 @@ def init(
 ) -> int:
     """Write config.yaml, seed_skill.md and, without --data, a tasks.jsonl to fill in.
 
-    No file is ever overwritten.
-
-    Example: skillopt init my_experiment --data answers.csv --target ollama:qwen3 --optimizer openai:gpt-5.5
+    Your task file is read where it is and not copied. Which of its fields holds the question and which the answer, and
+    how answers are compared, is told from the file and written into config.yaml, where you can change it. No file is
+    ever overwritten.
     """
     from skillopt.cli.starter import starter_files
-    from skillopt.cli.terminal import console
+    from skillopt.cli.streams import plain
+    from skillopt.cli.terminal import say, say_unbroken
     from skillopt.models.providers import parse_model_name
     from skillopt.text_files import write_text_atomically
 
@@ -38,14 +50,17 @@ def init(
         parse_model_name(name, key=option)
     if data is not None and not data.is_file():
         raise UsageError(f"--data is {data}, which is not a file", hint="Name your task file, or leave --data out.")
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is not a directory", hint="Name another one; it is made where missing.")
     files = starter_files(directory, data=data, target=target, optimizer=optimizer)
     present = [str(directory / name) for name in files if (directory / name).exists()]
     if present:
         raise UsageError(f"already there, and not overwritten: {', '.join(present)}", hint="Name another directory.")
-    out = console()
     for name, text in files.items():
         write_text_atomically(directory / name, text)
-        out.print(f"wrote {directory / name}", markup=False, highlight=False, soft_wrap=True)
-    config = directory / "config.yaml"
-    out.print(f"Next: skillopt check {config} --offline, then skillopt train {config}", markup=False, highlight=False)
+        say_unbroken(f"wrote {plain(str(directory / name))}")
+    config = plain(shlex.quote(str(directory / "config.yaml")))
+    say("\nNext:")
+    say_unbroken(f"  skillopt check {config} --offline   # every setting and file; the plan and its price")
+    say_unbroken(f"  skillopt train {config}")
     return 0

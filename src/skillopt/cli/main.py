@@ -6,26 +6,52 @@ Command modules import what they need when they run, so that `--help` and errors
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from skillopt.cli import check, evaluate, init, models, train
+from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
+from skillopt.cli.streams import plain, replace_what_cannot_be_shown
 from skillopt.errors import MeasurementError, ModelError, SkillOptError, UsageError
 
-app = typer.Typer(
-    name="skillopt",
-    help="Train a skill document for a frozen language-model agent, and prove on held-out tasks that it got better.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("init")(init.init)
-app.command("check")(check.check)
-app.command("train")(train.train)
-app.command("eval")(evaluate.evaluate)
+
+def _new_app(**more: Any) -> typer.Typer:
+    return typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **more)
+
+
+def _alone(command: Callable[..., int], epilog: str) -> typer.Typer:
+    """Return an application that is one command, for the console scripts named after it."""
+    alone = _new_app()
+    alone.command(epilog=epilog)(command)
+    return alone
+
+
+app = _new_app(name="skillopt", no_args_is_help=True)
+app.command("init", epilog=init.EPILOG, short_help="Write a configuration and a seed skill to start from.")(init.init)
+app.command("check", epilog=check.EPILOG, short_help="Check all that a training needs; show its price.")(check.check)
+app.command("train", epilog=train.EPILOG, short_help="Train a skill and measure it on held-out tasks.")(train.train)
+app.command("eval", epilog=evaluate.EPILOG, short_help="Measure and compare skills on a split.")(evaluate.evaluate)
 app.add_typer(models.app, name="models")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from skillopt import __version__
+
+        print(f"skillopt {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback(epilog="skillopt COMMAND --help has examples and the exit codes of each command.")
+def skillopt(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Train a skill document for a frozen language-model agent, and prove on held-out tasks that it got better."""
 
 
 def main() -> None:
@@ -34,48 +60,63 @@ def main() -> None:
 
 
 def main_train() -> None:
-    """Run `skillopt-train`: the same as `skillopt train`."""
-    sys.exit(run(["train", *sys.argv[1:]]))
+    """Run `skillopt-train` or `scripts/train.py`: the same as `skillopt train`."""
+    sys.exit(run(sys.argv[1:], _alone(train.train, train.EPILOG), program=Path(sys.argv[0]).name))
 
 
 def main_eval() -> None:
     """Run `skillopt-eval`: the same as `skillopt eval`."""
-    sys.exit(run(["eval", *sys.argv[1:]]))
+    sys.exit(run(sys.argv[1:], _alone(evaluate.evaluate, evaluate.EPILOG), program=Path(sys.argv[0]).name))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], application: typer.Typer = app, *, program: str = "skillopt") -> int:
     """Run a command and return its exit code.
 
     An error that a person can act on is one message on standard error. Anything else is a fault of ours and keeps its
     traceback.
+
+    Args:
+        arguments: The command line without the program's name.
+        application: The command or commands.
+        program: The program's name, for messages.
     """
     # Everything after `--cfg-options` is an override, as trailing words are, so the flag itself says nothing more.
     words = [word for word in arguments if word != "--cfg-options"]
+    replace_what_cannot_be_shown()
     try:
-        result = app(words, standalone_mode=False)
+        result = application(words, prog_name=program, standalone_mode=False)
     except SkillOptError as error:
         return _report(error)
+    except typer.TyperException as error:
+        return _report_misuse(error, program)
     except KeyboardInterrupt:
-        print("interrupted; what was recorded is kept: run the same command to go on", file=sys.stderr)  # noqa: T201
-        return 130
-    except typer.Abort:
-        return 130
-    except Exception as error:
-        from click import ClickException
-
-        if not isinstance(error, ClickException):
-            raise
-        error.show()
-        return error.exit_code
+        result = INTERRUPTED
+    if result == INTERRUPTED:
+        _print("interrupted; what was recorded is kept: run the same command again to go on")
     return result if isinstance(result, int) else 0
 
 
 def _report(error: SkillOptError) -> int:
-    print(f"error: {error}", file=sys.stderr)  # noqa: T201
+    _print(f"error: {error}")
     if isinstance(error, UsageError):
-        return 2
+        return MISUSE
     if isinstance(error, ModelError | MeasurementError):
         from skillopt.run.outcome import EndState
 
         return EndState.PROVIDER_FAILED.exit_code
-    return 1
+    return ERROR
+
+
+def _report_misuse(error: typer.TyperException, program: str) -> int:
+    """Say what the parser could not make sense of, and where the help is."""
+    message = error.format_message()
+    if message.startswith("Usage:"):
+        _print(message)  # no command was named, so the parser's message is the whole page
+        return MISUSE
+    command = getattr(getattr(error, "ctx", None), "command_path", program)
+    _print(f"error: {message}\n{command} --help shows what there is.")
+    return MISUSE
+
+
+def _print(text: str) -> None:
+    print(plain(text), file=sys.stderr)  # noqa: T201

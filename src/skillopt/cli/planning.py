@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
-from rich.table import Table
-
-from skillopt.cli.terminal import console
+from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.run.plan import Plan, PlannedStage
+
+_COLUMNS = ("stage", "role", "calls", "tokens in", "tokens out", "dollars")
+_UNKNOWN = "unknown"
 
 
 def show_plan(plan: Plan) -> None:
     """Print calls, tokens and dollars by stage, as ranges, and the warnings."""
     tasks = ", ".join(f"{name} {count}" for name, count in plan.tasks.items())
-    out = console()
-    out.print(f"Plan: {plan.steps} steps; tasks: {tasks}", highlight=False)
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for name in ("stage", "role", "calls", "tokens in", "tokens out", "dollars"):
-        table.add_column(name, justify="left" if name in ("stage", "role") else "right")
+    steps = f"{plan.steps} step{'' if plan.steps == 1 else 's'}"
+    say(f"Plan: {steps}; tasks: {tasks}. Each range is from nothing proposed to every proposal measured.")
+    table = new_table(*_COLUMNS, right=frozenset(_COLUMNS[2:]))
     for stage in plan.stages:
         table.add_row(stage.stage, stage.role, *_amounts([stage]))
     table.add_section()
     for role in ("target", "optimizer"):
         table.add_row("all", role, *_amounts([stage for stage in plan.stages if stage.role == role]))
-    out.print(table)
+    show_table(table)
+    if any(price is None for stage in plan.stages for price in stage.dollars):
+        say("unknown: no public price is known for that model; set model.target.price or model.optimizer.price.")
     for warning in plan.warnings:
-        out.print(f"warning: {warning}", style="yellow", markup=False, highlight=False)
+        say(f"warning: {warning}", style="yellow")
 
 
 def _amounts(stages: list[PlannedStage]) -> tuple[str, str, str, str]:
@@ -40,11 +40,11 @@ def _amounts(stages: list[PlannedStage]) -> tuple[str, str, str, str]:
 
 def _price(dollars: Sequence[float | None]) -> str:
     known = [amount for amount in dollars if amount is not None]
-    return f"{sum(known):.2f}" if len(known) == len(dollars) else "unknown"
+    return f"{sum(known):.2f}" if len(known) == len(dollars) else _UNKNOWN
 
 
 def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} - {high}"
+    return low if low == high else f"{low}-{high}"
 
 
 def _short(count: int) -> str:

@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.data.task_files import read_task_file
+from skillopt.environments.scorers.base import Scorer
+from skillopt.environments.scorers.settings import SCORERS, ScorerSettings, build_scorer
 from skillopt.errors import DataError
-from skillopt.types import Task
+from skillopt.types import JsonValue, Task
 
-_QUESTIONS = ("question", "prompt", "input", "query", "instruction", "problem", "text")
-_ANSWERS = ("answer", "answers", "expected", "output", "target", "label", "gold", "ground_truth", "solution")
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "prompt", "input", "query", "instruction", "problem", "text"),
+    "answer": (
+        "answer", "answers", "expected", "expected_answer", "output", "target", "label", "gold", "ground_truth",
+        "solution",
+    ),
+    "options": ("options", "choices"),
+}  # fmt: skip
+"""What task files call the fields that question answering needs, likeliest first."""
+
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
 
 _SEED_SKILL = """\
 # Skill
 
 Read the question with care and answer it.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """What is known of a task file.
+
+    Attributes:
+        path: As the configuration names it.
+        tasks: How many it holds.
+        fields: Field mapping, where its fields have other names.
+        scorer: How its answers are compared.
+        prompt: What the target is asked, where it is more than the question.
+        normalise: For scorer exact, what two answers may differ in; "" leaves the default.
+    """
+
+    path: str
+    tasks: int
+    fields: Mapping[str, str]
+    scorer: str = "exact"
+    prompt: str = ""
+    normalise: str = ""
 
 
 def starter_files(directory: Path, *, data: Path | None, target: str, optimizer: str) -> Mapping[str, str]:
@@ -35,76 +69,121 @@ def starter_files(directory: Path, *, data: Path | None, target: str, optimizer:
     """
     files = {"seed_skill.md": _SEED_SKILL}
     if data is None:
-        files["tasks.jsonl"] = _template()
-        path, fields, scorer = "tasks.jsonl", dict[str, str](), "exact"
+        rows = list(_template())
+        files["tasks.jsonl"] = "".join(json.dumps(row) + "\n" for row in rows)
+        known = _Data("tasks.jsonl", len(rows), {}, normalise="spaces")
     else:
-        tasks = read_task_file(data).tasks
-        fields = _field_mapping(tasks[0], data)
-        path = os.path.relpath(data, directory)
-        scorer = _scorer(tasks, fields.get("answer", "answer"))
-    files["config.yaml"] = _config(path, fields=fields, scorer=scorer, target=target, optimizer=optimizer)
+        known = _look_at(data, named=os.path.relpath(data, directory))
+    files["config.yaml"] = _config(known, target=target, optimizer=optimizer)
     return files
 
 
+def _template() -> Iterator[dict[str, str]]:
+    """Yield tasks that teach: a house form of dates that no model knows, and that every answer shows."""
+    for number in range(1, 31):
+        day, month, year = (7 * number) % 28 + 1, _MONTHS[number % 10], 1990 + number
+        answer = f"{year}/{number % 10 + 1:02}-{day:02}"
+        yield {"id": f"task-{number:02}", "question": f"Write this date: {day} {month} {year}", "answer": answer}
+
+
+def _look_at(data: Path, *, named: str) -> _Data:
+    first = read_task_file(data).tasks[0]
+    fields = _field_mapping(first, data)
+    tasks = read_task_file(data, fields=fields).tasks
+    scorer = _scorer(tasks)
+    shows_options = scorer == "choice" and isinstance(tasks[0].fields.get("options"), list)
+    return _Data(named, len(tasks), fields, scorer, prompt="{question}\n\n{options}" if shows_options else "")
+
+
 def _field_mapping(task: Task, data: Path) -> dict[str, str]:
-    """Map `question` and `answer` to the fields that hold them, where these have other names."""
+    """Map what the environment expects to the fields that hold it, where these have other names."""
     mapping: dict[str, str] = {}
-    for wanted, names in (("question", _QUESTIONS), ("answer", _ANSWERS)):
-        found = next((name for name in names if name in task.fields), None)
-        if found is None:
+    by_name = {name.casefold(): name for name in reversed(list(task.fields))}
+    for wanted, names in _NAMES.items():
+        found = next((by_name[name] for name in names if name in by_name), None)
+        if found is None and wanted != "options":
             raise DataError(
-                f"{data}: no field holds the {wanted}; the fields are {', '.join(sorted(task.fields))}",
-                hint=f"Name it {wanted}, or write env.fields: {{{wanted}: NAME}} into a configuration of your own.",
+                f"{data}: no field holds the {wanted}; the fields are {', '.join(task.fields)}",
+                hint=f"Rename it to {wanted}, or run init without --data and write env.data_path and "
+                f"env.fields: {{{wanted}: NAME}} into config.yaml.",
             )
-        if found != wanted:
+        if found is not None and found != wanted:
             mapping[wanted] = found
     return mapping
 
 
-def _scorer(tasks: tuple[Task, ...], answer: str) -> str:
-    """Guess the scorer from the answers: numbers, option labels, or text."""
-    answers = [str(task.fields[answer]).strip() for task in tasks if task.fields.get(answer) is not None]
-    if answers and all(_is_number(text) for text in answers):
-        return "number"
-    if answers and all(len(text.strip("()")) == 1 and text.strip("()").isalpha() for text in answers):
-        return "choice"
+def _scorer(tasks: Sequence[Task]) -> str:
+    """Return the scorer for these answers: the first that is meant for answers like them and can read all of them.
+
+    Raises:
+        DataError: If no scorer can, with the task's place.
+    """
+    answers = [answer for task in tasks for answer in _accepted(task.fields["answer"])]
+    likely = {
+        "json": all(isinstance(answer, dict) for answer in answers),
+        "number": all(_is_number(answer) for answer in answers),
+        "choice": all(_is_label(answer) for answer in answers) or "options" in tasks[0].fields,
+    }
+    for name in (name for name, fits in likely.items() if fits):
+        try:
+            _check_all(build_scorer(ScorerSettings(scorer=name)), tasks)
+        except DataError:
+            continue
+        return name
+    _check_all(SCORERS["exact"](ScorerSettings()), tasks)
     return "exact"
 
 
-def _is_number(text: str) -> bool:
+def _check_all(scorer: Scorer, tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        scorer.check(task)
+
+
+def _accepted(answer: JsonValue) -> list[JsonValue]:
+    return answer if isinstance(answer, list) else [answer]
+
+
+def _is_number(answer: JsonValue) -> bool:
     try:
-        float(text.replace(",", ""))
+        return not isinstance(answer, bool) and math.isfinite(float(str(answer).replace(",", "")))
     except ValueError:
         return False
-    return True
 
 
-def _template() -> str:
-    rows = [
-        {"id": f"task-{number:02d}", "question": f"What is {number} plus {number}?", "answer": str(2 * number)}
-        for number in range(1, 31)
-    ]
-    return "".join(json.dumps(row) + "\n" for row in rows)
+def _is_label(answer: JsonValue) -> bool:
+    letter = str(answer).strip().strip("()")
+    return len(letter) == 1 and letter.isascii() and letter.isalpha()
 
 
-def _config(path: str, *, fields: Mapping[str, str], scorer: str, target: str, optimizer: str) -> str:
-    mapping = f"  fields: {json.dumps(dict(fields), ensure_ascii=False)}\n" if fields else ""
+def _config(data: _Data, *, target: str, optimizer: str) -> str:
+    third = max(1, data.tasks // 3)
+    lines = [f"  data_path: {_quoted(data.path)}"]
+    lines += [f"  fields: {_quoted(dict(data.fields))}"] if data.fields else []
+    lines += [f"  prompt: {_quoted(data.prompt)}"] if data.prompt else []
+    lines += ['  split_ratio: "1:1:1"', "  skill_init: seed_skill.md", f"  scorer: {data.scorer}"]
+    lines += [f"  normalise: {data.normalise}"] if data.normalise else []
+    if data.scorer == "exact" and not data.normalise:
+        lines.append("  # Case, punctuation and articles do not count. Where they do: normalise: spaces")
+    own = "\n".join(lines)
     return f"""\
 # A training with SkillOpt. Paths are relative to this file. Every setting that is not here has a default:
 # `skillopt check config.yaml --offline --settings` prints them all.
 model:
-  target: {target}
-  optimizer: {optimizer}
+  target: {_quoted(target)}
+  optimizer: {_quoted(optimizer)}
 
 train:
   num_epochs: 2
-  batch_size: 16
+  batch_size: {min(16, math.ceil(third / 3))} # training tasks a step
 
+# The tasks: a third each for training, for the gate's decisions, and for the proof at the end.
 env:
   name: question_answering
-  data_path: {json.dumps(path, ensure_ascii=False)}
-{mapping}  split_ratio: "1:1:1"
-  skill_init: seed_skill.md
-  scorer: {scorer}
+{own}
   out_root: run
 """
+
+
+def _quoted(value: object) -> str:
+    """Return a value as JSON, which is YAML too."""
+    return json.dumps(value, ensure_ascii=False)

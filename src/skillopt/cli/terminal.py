@@ -1,19 +1,57 @@
-"""The terminal, and how text from elsewhere is made safe for it."""
+"""How the commands write to a terminal or a log: text, lines that are copied, and tables."""
 
 from __future__ import annotations
 
-import unicodedata
+import os
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from skillopt.cli.streams import discard, is_live
+
+WIDTH_OF_A_LOG = 110
+"""Columns of a table where nobody said how wide the reader's window is: in a log, a file or a pipe."""
+
+
+class _Console(Console):
+    """A console that goes on in silence when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        """Do not leave the program, as the library's own console would."""
+        discard(self.file)
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that writes to standard output or standard error, without colour where there is none."""
-    return Console(stderr=stderr, soft_wrap=False)
+    width = None if is_live(stderr=stderr) or "COLUMNS" in os.environ else WIDTH_OF_A_LOG
+    return _Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
 
 
-def plain(text: str) -> str:
-    """Return text from a task, a model or a file without control characters: it moves no cursor and sets no colour."""
-    return "".join(
-        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "�" for char in text
-    )
+def say(text: str, *, stderr: bool = False, style: str = "") -> None:
+    """Print a text for a person. A terminal gets its words wrapped; a log gets each line as it is."""
+    console(stderr=stderr).print(Text(text, style=style), soft_wrap=not is_live(stderr=stderr))
+
+
+def say_unbroken(text: str, *, stderr: bool = False, style: str = "") -> None:
+    """Print a line that is copied rather than read, such as a path: no line end is ever put into it."""
+    console(stderr=stderr).print(Text(text, style=style), soft_wrap=True)
+
+
+def new_table(*columns: str, right: frozenset[str] = frozenset()) -> Table:
+    """Return a table in the one form all commands use; cells that do not fit are folded, never cut.
+
+    Args:
+        columns: Their headings.
+        right: Those whose cells are numbers, set to the right.
+    """
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", justify="right" if column in right else "left")
+    return table
+
+
+def show_table(table: Table) -> None:
+    """Print a table."""
+    console().print(table)

@@ -6,29 +6,44 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.arguments import ConfigOption, Words, load
+from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
+from skillopt.cli.pages import end_codes, page
 
 if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
 
+EPILOG = page(
+    examples=(
+        "skillopt train config.yaml",
+        "skillopt train config.yaml --dry-run",
+        "skillopt train config.yaml train.num_epochs=2 env.out_root=runs/two_epochs",
+        "skillopt-train --config config.yaml --cfg-options train.num_epochs=2",
+        "skillopt train config.yaml --json > events.jsonl",
+    ),
+    codes=end_codes(),
+)
+
 
 def train(
-    words: Words = None,
+    config_word: ConfigWord = None,
+    overrides: Overrides = None,
     config: ConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its price; ask no model.")] = False,
-    json_events: Annotated[bool, typer.Option("--json", help="Print every event as a line of JSON.")] = False,
+    json_events: Annotated[
+        bool, typer.Option("--json", help="Print every event as a line of JSON, and nothing else.")
+    ] = False,
 ) -> int:
     """Train a skill as CONFIG says, and measure it on held-out tasks.
 
-    Run the same command again on the same run directory (env.out_root) and the run goes on where it stopped: recorded
-    answers are never paid twice.
+    On a terminal you see the stage at work, the scores, what was spent and about how long it will take; elsewhere plain
+    lines. At the end: the scores of the seed skill and the best skill, the difference between the two documents, and
+    where all of it lies.
 
-    Exit codes: 0 improved; 10 all_rejected; 11 no_candidates; 12 saturated; 13 provider_failed; 14 limit_reached;
-    1 a setting, file or directory is wrong; 2 wrong use; 130 interrupted.
-
-    Example: skillopt train configs/quickstart.yaml train.num_epochs=2 env.out_root=runs/two_epochs
+    The run directory is env.out_root, or a new one below outputs. Run the same command again on the same directory and
+    the run goes on where it stopped: what was recorded is never paid twice. Other settings or other data on the same
+    directory are an error that lists the differences.
     """
-    loaded = load(words, config)
+    loaded = load(config_word, overrides, config)
     if dry_run:
         return _show_plan(loaded)
     import asyncio

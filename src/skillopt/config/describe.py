@@ -74,9 +74,9 @@ def settings(section: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[Key
     """Yield every key of a section and of the sections within it, with its field, in the schema's order."""
     for name, field in section.model_fields.items():
         inner = nested_section(field)
-        if inner is None or (not field.is_required() and field.default is None):
+        if inner is None:
             yield (*path, name), field
-        if inner is not None:
+        else:
             yield from settings(inner, (*path, name))
 
 

@@ -54,9 +54,10 @@ class RoleSettings(Section):
     api_key_env: str | None = None
     """Name of the environment variable that holds the key; by default the provider's own. Never the key itself."""
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] | None = None
-    """Sampling temperature; not sent unless set."""
+    """Sampling temperature; not sent unless set. 0 for `local:` models unless set."""
     max_tokens: Positive | None = None
-    """Most tokens of one reply, reasoning included; not sent unless set (16384 is the public default)."""
+    """Most tokens of one reply, reasoning included; not sent unless set (16384 is the public default). 1024 for
+    `local:` models unless set."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     """How long a reasoning model may think; not sent unless set."""
     thinking: bool | None = None

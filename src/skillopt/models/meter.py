@@ -65,6 +65,9 @@ class Meter:
         self._usage: dict[tuple[Role, str, int, int], Usage] = {}
         # Exact, so that the sum is the same whoever finishes first.
         self._dollars: dict[tuple[Role, str, int, int], Fraction | None] = {}
+        # Kept beside the rows, since who watches a run asks for them at every call.
+        self._total_usage: dict[Role, Usage] = {}
+        self._total_dollars: dict[Role, Fraction | None] = {}
 
     def add(self, role: Role, place: Place, usage: Usage, dollars: float | None) -> None:
         """Count the usage of one or more calls that belong to a place.
@@ -80,10 +83,12 @@ class Meter:
         """
         if dollars is not None and not (math.isfinite(dollars) and dollars >= 0):
             raise ValueError(f"dollars is {dollars!r}; it must be a finite number, 0 or more")
+        price = None if dollars is None else Fraction(dollars)
         key = (role, place.stage, place.epoch, place.step)
         self._usage[key] = self._usage.get(key, Usage()) + usage
-        sum_so_far = self._dollars.get(key, Fraction(0))
-        self._dollars[key] = None if dollars is None or sum_so_far is None else sum_so_far + Fraction(dollars)
+        self._dollars[key] = _sum(self._dollars.get(key, Fraction(0)), price)
+        self._total_usage[role] = self._total_usage.get(role, Usage()) + usage
+        self._total_dollars[role] = _sum(self._total_dollars.get(role, Fraction(0)), price)
 
     def rows(self) -> tuple[MeterRow, ...]:
         """Return the tally, ordered by epoch, step, role and stage."""
@@ -92,11 +97,16 @@ class Meter:
 
     def total(self, role: Role | None = None) -> Spending:
         """Return the total, of one role or of both."""
-        return total(row for row in self.rows() if role is None or row.role == role)
+        usage = Usage()
+        dollars: Fraction | None = Fraction(0)
+        for each in (role,) if role is not None else self._total_usage:
+            usage += self._total_usage.get(each, Usage())
+            dollars = _sum(dollars, self._total_dollars.get(each, Fraction(0)))
+        return Spending(usage, _as_float(dollars))
 
     def by_role(self) -> dict[Role, Spending]:
         """Return the totals of the roles that were asked."""
-        return _totals((row.role, row) for row in self.rows())
+        return {role: self.total(role) for role in sorted(self._total_usage)}
 
     def by_stage(self) -> dict[str, Spending]:
         """Return the totals of the stages, both roles together."""
@@ -112,6 +122,10 @@ def _totals(named_rows: Iterable[tuple[NameT, MeterRow]]) -> dict[NameT, Spendin
     for name, row in named_rows:
         groups.setdefault(name, []).append(row)
     return {name: total(groups[name]) for name in groups}
+
+
+def _sum(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    return None if one is None or other is None else one + other
 
 
 def _as_float(dollars: Fraction | None) -> float | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from skillopt.config.schema import Config, RoleSettings
 from skillopt.models.base import ChatModel
 from skillopt.models.limiter import LimitedModel, Limiter
+from skillopt.models.local import LocalServers, open_local
 from skillopt.models.meter import MeteredModel
 from skillopt.models.providers import open_remote_model, parse_model_name
 from skillopt.models.retry import Retry, RetryingModel
@@ -51,18 +52,18 @@ async def open_models(
     Args:
         config: The run's settings.
         accounts: Where every paid reply is counted.
-        environment: Where keys are looked up (`os.environ`).
+        environment: Where keys and the cache of weights are looked up (`os.environ`).
         on_retry: Told of retries.
 
     Raises:
-        ConfigError: If a model's name, address or key is missing or wrong.
+        ConfigError: If a model's name, address, key or weights are missing or wrong.
         MissingDependencyError: If a provider needs an extra that is not installed.
     """
-    async with AsyncExitStack() as stack:
+    async with LocalServers(environment) as servers, AsyncExitStack() as stack:
 
         async def opened(role: Role) -> ChatModel:
             settings = role_settings(config, role)
-            model = await _open(role, settings, environment, stack)
+            model = await _open(role, settings, environment, servers)
             stack.push_async_callback(model.close)
             metered = MeteredModel(model, accounts.paid, role=role, prices=accounts.prices)
             limited = LimitedModel(metered, Limiter(settings.concurrency))
@@ -76,10 +77,12 @@ async def open_models(
         yield Models(target=await opened("target"), optimizer=await opened("optimizer"))
 
 
-async def _open(role: Role, settings: RoleSettings, environment: Mapping[str, str], stack: AsyncExitStack) -> ChatModel:
+async def _open(role: Role, settings: RoleSettings, environment: Mapping[str, str], servers: LocalServers) -> ChatModel:
     provider = parse_model_name(settings.name, key=f"model.{role}.name").provider
     if provider == "simulated":
         from skillopt.simulation.opening import open_simulated
 
         return open_simulated(settings.name)
+    if provider == "local":
+        return await open_local(settings, servers=servers)
     return open_remote_model(role, settings, environment)

@@ -38,7 +38,7 @@ from skillopt.run.summary import run_card, summary
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State, Step
-from skillopt.types import Decision, Failure, Message, Place, Rollout, Task
+from skillopt.types import Decision, Failure, Message, Place, Role, Rollout, Task
 
 _ANSWER = "answer"
 """The key, with a place, of a structured answer that the run went on without."""
@@ -280,11 +280,11 @@ class Run:
         return Outcome(ended, message, self.directory, state.best.skill, value)
 
     def _spent(self) -> Spent:
-        used, paid = self._accounts.used, self._accounts.paid
-        roles = ("target", "optimizer")
+        roles: tuple[Role, ...] = ("target", "optimizer")
+        used = {role: self._accounts.used.total(role) for role in roles}
         return Spent(
-            paid_calls={role: paid.total(role).usage.calls for role in roles},
-            used_calls={role: used.total(role).usage.calls for role in roles},
-            used_tokens={role: used.total(role).usage.tokens for role in roles},
-            dollars={role: used.total(role).dollars for role in roles},
+            paid_calls={role: self._accounts.paid.total(role).usage.calls for role in roles},
+            used_calls={role: used[role].usage.calls for role in roles},
+            used_tokens={role: used[role].usage.tokens for role in roles},
+            dollars={role: used[role].dollars for role in roles},
         )

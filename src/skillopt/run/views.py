@@ -1,13 +1,16 @@
 """The files of a run directory that people read: skills, steps, history, summary.
 
 All of them are views: functions of what the stages made, written anew as the loop passes, whether its replies are paid
-or come from the evidence.
+or come from the evidence. History and best skill never go back: while a replay passes steps that stand in history.json
+already, both stay as they are, so that a start that is interrupted again takes nothing away.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from skillopt.run.history import Record
 from skillopt.run.step_files import write_rollouts, write_step_files
@@ -29,6 +32,7 @@ class Views:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.records: list[Record] = []
+        self._found = _read_history(directory / "history.json")
 
     def write_baseline(self, seed: Measured, record: Record) -> None:
         """Write step 0."""
@@ -55,5 +59,17 @@ class Views:
     def _write_standing(self, state: State, record: Record) -> None:
         self.records.append(record)
         write_text_atomically(self.directory / "skills" / f"skill_v{state.step:04d}.md", state.current.skill.text)
+        reached = len(self.records)
+        if reached < len(self._found) and self._found[:reached] == self.records:
+            return
         write_text_atomically(self.directory / "best_skill.md", state.best.skill.text)
         write_json_atomically(self.directory / "history.json", self.records)
+
+
+def _read_history(path: Path) -> list[Any]:
+    """Return the records of an earlier start; none where they cannot be read, since all can be made again."""
+    try:
+        found: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return cast("list[Any]", found) if isinstance(found, list) else []

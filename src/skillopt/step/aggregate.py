@@ -20,7 +20,7 @@ from skillopt.state import State
 from skillopt.step.duplicates import merge_duplicates
 from skillopt.step.replies import MergeReply, as_object, read_edits, shown
 from skillopt.step.showing import show_edits, show_rejections, show_skill
-from skillopt.types import Discarded, Edit, EditState, Patch, Place, SourceType
+from skillopt.types import Discarded, Edit, EditState, Patch, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ _FAILURES, _SUCCESSES, _FINAL = 0, 1, 2
 
 async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -> Patch:
     """Return one patch with the merged edits; without edits where none came in."""
-    failures, successes = (_side(run, patches, source_type) for source_type in ("failure", "success"))
+    distinct = _without_duplicates(run, patches)
+    failures, successes = (
+        [patch for patch in distinct if patch.source_type == side] for side in ("failure", "success")
+    )
     run.emit(StageStarted("aggregate", state.epoch, state.step))
     merger = _Merger(run, state)
     sides = ((failures, _FAILURES), (successes, _SUCCESSES))
@@ -51,18 +54,21 @@ async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -
     return await merger.merge(merged, _Call(_FINAL, level, 0))
 
 
-def _side(run: StageContext, patches: Sequence[Patch], source_type: SourceType) -> list[Patch]:
-    """Return the patches of one side after merging duplicates over all of them; an edit stays where it came first."""
-    side = [replace(patch, discarded=()) for patch in patches if patch.source_type == source_type]
+def _without_duplicates(run: StageContext, patches: Sequence[Patch]) -> list[Patch]:
+    """Return the patches after merging duplicates over all of them; an edit stays where it came first, failures ahead.
+
+    What each patch discarded is its own and counted there, so it does not go on.
+    """
+    ordered = sorted(patches, key=lambda patch: patch.source_type != "failure")
     homes: dict[tuple[str, str, str], int] = {}
-    for number, patch in enumerate(side):
+    for number, patch in enumerate(ordered):
         for edit in patch.edits:
             homes.setdefault((edit.operation, edit.target, edit.content), number)
-    kept: list[list[Edit]] = [[] for _ in side]
-    everything = [edit for patch in side for edit in patch.edits]
+    kept: list[list[Edit]] = [[] for _ in ordered]
+    everything = [edit for patch in ordered for edit in patch.edits]
     for edit in merge_duplicates(everything, threshold=run.config.optimizer.near_duplicate):
         kept[homes[edit.operation, edit.target, edit.content]].append(edit)
-    return [replace(patch, edits=tuple(own)) for patch, own in zip(side, kept, strict=True) if own]
+    return [replace(patch, edits=tuple(own), discarded=()) for patch, own in zip(ordered, kept, strict=True) if own]
 
 
 class _Merger:

@@ -1,0 +1,45 @@
+"""What the help pages have in common: examples and exit codes, kept in their lines at the end of each page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from skillopt.run.outcome import EndState
+
+END_STATES: Mapping[EndState, str] = {
+    EndState.IMPROVED: "the best skill scores strictly higher than the seed",
+    EndState.ALL_REJECTED: "candidates were made and none scored higher",
+    EndState.NO_CANDIDATES: "no step made a skill that differs from the seed",
+    EndState.SATURATED: "the seed has the highest possible score already",
+    EndState.PROVIDER_FAILED: "a model, or too many tasks, gave no usable answer",
+    EndState.LIMIT_REACHED: "a configured limit was reached",
+}
+"""Each end of a training in a few words; scores are those on the selection split."""
+
+ERROR, MISUSE, INTERRUPTED = 1, 2, 130
+
+_ERRORS: Mapping[int, str] = {
+    ERROR: "a setting, a file or a directory is wrong",
+    MISUSE: "the command was called wrongly",
+    INTERRUPTED: "interrupted (Ctrl-C)",
+}
+
+
+def page(*, examples: Sequence[str], codes: Mapping[int, str]) -> str:
+    """Return the end of a help page: examples as they are typed, and what each exit code means.
+
+    Args:
+        examples: Commands that work.
+        codes: What the command's own exit codes mean; those of wrong use and wrong files are the same everywhere.
+    """
+    meanings = sorted({**codes, **_ERRORS}.items())
+    # A line with the character \b alone tells the formatter to leave the lines that follow as they are.
+    return "\n".join(
+        ["\b", "Examples:", *(f"  {example}" for example in examples), "", "\b", "Exit codes:"]
+        + [f"  {code:<5}{meaning}" for code, meaning in meanings]
+    )
+
+
+def end_codes() -> dict[int, str]:
+    """Return the exit codes of a training with their meaning."""
+    return {state.exit_code: f"{state}: {meaning}" for state, meaning in END_STATES.items()}

@@ -1,0 +1,51 @@
+"""What a run used, and what was paid for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from tests.support.values import rollout, unmeasured
+
+from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
+from skillopt.models.base import ChatReply
+from skillopt.models.prices import Prices
+from skillopt.run.accounts import Accounts
+from skillopt.types import Place, Trajectory, Usage
+
+PRICED = RoleSettings(name="compatible:any", price=PriceSettings(input=1.0, output=2.0))
+USAGE = Usage(1, fresh_tokens=1_000_000, output_tokens=500_000)
+
+
+def accounts() -> Accounts:
+    models = ModelSettings(target=PRICED, optimizer=RoleSettings(name="compatible:other"))
+    return Accounts(Prices(models, on=date(2025, 1, 1)))
+
+
+def test_a_rollout_is_used_once_however_often_the_run_comes_back_to_it() -> None:
+    """The gate, the next epoch and the final test share evidence; what was paid once is counted once."""
+    kept = accounts()
+    measured = replace(rollout(1, 1), trajectory=Trajectory((), "", usage=USAGE))
+    kept.use_rollout(Place("gate", 1, 1), "key", measured)
+    kept.use_rollout(Place("rollout", 1, 2), "key", measured)
+    kept.use_rollout(Place("test", 1, 2), "other key", measured)
+    assert [(row.stage, row.usage, row.dollars) for row in kept.used.rows()] == [
+        ("gate", USAGE, 2.0),
+        ("test", USAGE, 2.0),
+    ]
+
+
+def test_what_was_not_measured_is_not_used() -> None:
+    kept = accounts()
+    kept.use_rollout(Place("gate", 1, 1), "key", unmeasured(1))
+    assert kept.used.rows() == ()
+
+
+def test_every_reply_of_the_optimizer_is_used_whether_recorded_or_paid() -> None:
+    """F122: an interrupted run shows the same spending; F11: an unknown price stays unknown."""
+    kept = accounts()
+    for recorded in (True, False):
+        kept.use_reply(Place("reflect", 1, 1), ChatReply("", usage=USAGE), recorded)
+    total = kept.used.total("optimizer")
+    assert (total.usage.calls, total.dollars) == (2, None)
+    assert kept.paid.rows() == ()

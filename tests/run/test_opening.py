@@ -1,0 +1,129 @@
+"""Opening a run: directory, configuration, manifest, warnings, and what an earlier start left behind."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.runs import SMALL, read_json, write_run
+
+from skillopt.api import train
+from skillopt.config.load import load_config
+from skillopt.errors import ConfigError, RunDirectoryError
+from skillopt.events import Event, RunStarted, Warned
+from skillopt.run.evidence import EvidenceStore
+from skillopt.run.opening import make_directory, open_run, run_directory
+from skillopt.run.setup import Setup, prepare
+from skillopt.simulation.server import SimulatedServer
+from skillopt.simulation.weather import Fault, scripted
+
+
+def set_up(directory: Path, **settings: Any) -> Setup:
+    dotted = {key.replace("__", "."): value for key, value in settings.items()}
+    return prepare(load_config(write_run(directory, settings=dotted)))
+
+
+def test_the_run_directory_is_the_one_that_is_asked_for(tmp_path: Path) -> None:
+    assert run_directory(set_up(tmp_path).config) == tmp_path / "run"
+    assert not (tmp_path / "run").exists()
+
+
+def test_by_default_every_start_gets_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that begin in the same second must not meet."""
+    monkeypatch.chdir(tmp_path)
+    config = set_up(tmp_path, env__out_root=None, model__optimizer__name="openrouter:qwen/qwen3:free").config
+    made = [run_directory(config) for _ in range(20)]
+    assert len(set(made)) == 20
+    assert {path.parent for path in made} == {tmp_path / "outputs"}
+    assert all(path.is_dir() and path.name.startswith("skillopt_question_answering_openrouter_qwen_") for path in made)
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_for_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "outputs").write_text("a file", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunDirectoryError, match="cannot be made"):
+        make_directory(tmp_path / "outputs" / "run")
+    with pytest.raises(RunDirectoryError, match="cannot be made"):
+        run_directory(set_up(tmp_path, env__out_root=None).config)
+
+
+async def test_the_configuration_in_the_run_directory_loads_back_as_the_same(tmp_path: Path) -> None:
+    setup = set_up(tmp_path, env__prompt="Literally \\${{x}} \\\\. {question}")
+    async with open_run(setup, directory=tmp_path / "run", environment={}):
+        pass
+    again = load_config(tmp_path / "run" / "config.yaml")
+    assert again.config == setup.config
+    assert read_json(tmp_path / "run" / "split_manifest.json") == setup.splits.manifest.to_json()
+    await train(tmp_path / "run" / "config.yaml")
+
+
+async def test_a_run_says_how_it_starts_and_what_to_beware_of(tmp_path: Path) -> None:
+    """F120, F142: whoever trains without looking at the plan is warned too."""
+    told: list[Event] = []
+    setup = set_up(tmp_path, train__batch_size=16, train__num_epochs=1)
+    async with open_run(setup, directory=tmp_path / "run", subscribers=[told.append], environment={}):
+        pass
+    started, *warned = told
+    assert isinstance(started, RunStarted)
+    assert (started.total_steps, started.tasks["val"], started.simulated) == (1, 8, True)
+    messages = [event.message for event in warned if isinstance(event, Warned)]
+    assert any("only 1 proposal will be tried" in message for message in messages)
+    assert any("the selection split" in message for message in messages)
+
+
+async def test_what_a_killed_process_left_half_written_is_swept_away(tmp_path: Path) -> None:
+    """F83."""
+    left = tmp_path / "run" / "steps" / "step_0001" / ".0123456789abcdef.partial"
+    left.parent.mkdir(parents=True)
+    left.write_text("half a fi", "utf-8")
+    own = left.with_name(".mine.partial")
+    own.write_text("not ours", "utf-8")
+    async with open_run(set_up(tmp_path), directory=tmp_path / "run", environment={}):
+        pass
+    assert [path.name for path in left.parent.iterdir()] == [own.name]
+
+
+async def test_a_run_that_is_open_cannot_be_opened_again(tmp_path: Path) -> None:
+    setup = set_up(tmp_path)
+    async with open_run(setup, directory=tmp_path / "run", environment={}):
+        with pytest.raises(RunDirectoryError, match="in use"):
+            async with open_run(setup, directory=tmp_path / "run", environment={}):
+                pass
+    async with open_run(setup, directory=tmp_path / "run", environment={}):
+        pass
+
+
+async def test_prices_are_those_of_the_first_day_for_ever(tmp_path: Path) -> None:
+    """A replay on another day names the same dollars."""
+    setup = set_up(tmp_path)
+    async with open_run(setup, directory=tmp_path / "run", environment={}):
+        pass
+    with EvidenceStore(tmp_path / "run" / "evidence.sqlite") as evidence:
+        assert datetime.fromisoformat(evidence.get_meta("priced_on") or "").replace(tzinfo=UTC).year >= 2025
+        evidence.put_meta("priced_on", "2024-02-29")
+    async with open_run(setup, directory=tmp_path / "run", environment={}):
+        pass
+    with EvidenceStore(tmp_path / "run" / "evidence.sqlite") as evidence:
+        assert evidence.get_meta("priced_on") == "2024-02-29"
+
+
+async def test_a_call_that_is_tried_again_is_told_to_those_who_watch(tmp_path: Path) -> None:
+    told: list[Event] = []
+    async with SimulatedServer(SMALL, weather=scripted([Fault("status", 503, message="busy")])) as server:
+        config = write_run(
+            tmp_path, server=server, settings={"model.target.attempts": 2, "train.num_epochs": 1, "env.limit": 4}
+        )
+        await train(config, subscribers=[told.append])
+    (again,) = (event.message for event in told if isinstance(event, Warned) and "attempt" in event.message)
+    assert again.startswith("target: compatible:simulated-target: busy (HTTP 503); attempt 2 in ")
+
+
+async def test_a_model_that_cannot_be_opened_ends_it_before_anything_is_asked(tmp_path: Path) -> None:
+    setup = set_up(tmp_path, model__target__name="openai:gpt-5.5")
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        async with open_run(setup, directory=tmp_path / "run", environment={}):
+            pass

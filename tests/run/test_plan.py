@@ -1,0 +1,178 @@
+"""What a training will cost, against what trainings did cost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.conftest import Finished
+from tests.support.runs import SMALL, write_run
+
+from skillopt.api import train
+from skillopt.config.load import load_config
+from skillopt.models.prices import Prices
+from skillopt.run.plan import Plan, PlannedStage, plan, plan_warnings
+from skillopt.run.setup import Setup, prepare
+from skillopt.simulation.world import World
+
+DAY = date(2025, 6, 1)
+
+
+def set_up(directory: Path, world: World = SMALL, **settings: Any) -> Setup:
+    dotted = {key.replace("__", "."): value for key, value in settings.items()}
+    return prepare(load_config(write_run(directory, world, settings=dotted)))
+
+
+def planned(directory: Path, world: World = SMALL, **settings: Any) -> Plan:
+    setup = set_up(directory, world, **settings)
+    return plan(setup, Prices(setup.config.model, on=DAY))
+
+
+def stage(found: Plan, name: str) -> PlannedStage:
+    (one,) = (entry for entry in found.stages if entry.stage == name)
+    return one
+
+
+def assert_within(found: Plan, summary: Mapping[str, Any]) -> None:
+    """Every stage's calls lie within the plan, and nothing was asked that the plan does not know."""
+    calls = Counter({name: amounts["calls"] for name, amounts in summary["usage"].items()})
+    for entry in found.stages:
+        low, high = entry.calls
+        assert low <= calls.pop(f"{entry.role}.{entry.stage}", 0) <= high, entry
+    assert not calls
+
+
+def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None:
+    """F120, F124."""
+    setup = prepare(load_config(finished.config))
+    found = plan(setup, Prices(setup.config.model, on=DAY))
+    assert_within(found, finished.summary)
+    assert found.steps == 10
+    assert found.tasks == {"train": 20, "val": 10, "test": 10}
+    for entry in found.stages:
+        used = finished.summary["usage"].get(f"{entry.role}.{entry.stage}")
+        if used and entry.role == "target":
+            assert entry.usage[0].fresh_tokens <= used["fresh_tokens"] <= entry.usage[1].fresh_tokens
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"gradient.failure_only": True, "gradient.merge_batch_size": 2, "gradient.minibatch_size": 1},
+        {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
+        {"evaluation.use_gate": False, "evaluation.eval_test": False},
+    ],
+    ids=lambda settings: "-".join(key.partition(".")[2] for key in settings),
+)
+async def test_the_plan_holds_for_other_shapes_of_training(tmp_path: Path, settings: dict[str, Any]) -> None:
+    parameters = "malformed=0.3&useless=0.9&useful=0.3&seed=5&rules=4&tasks=32"
+    config = write_run(tmp_path, settings={"model.optimizer.name": f"simulated:optimizer?{parameters}", **settings})
+    setup = prepare(load_config(config))
+    assert_within(plan(setup, Prices(setup.config.model, on=DAY)), (await train(config)).summary)
+
+
+def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
+    """16 training tasks at 4 a step, twice over: 8 steps, each with up to 2 + 1 minibatches of 2."""
+    found = planned(tmp_path)
+    assert {entry.stage: entry.calls for entry in found.stages} == {
+        "baseline": (8, 8),
+        "rollout": (16, 32),
+        "reflect": (0, 2 * 8 * 3),
+        "aggregate": (0, 2 * 8 * 2),
+        "select": (0, 2 * 8),
+        "update": (0, 2 * 8),
+        "gate": (0, 64),
+        "test": (8, 16),
+    }
+    assert found.calls("target") == (32, 120)
+    assert found.calls("optimizer") == (0, 112)
+
+
+def test_merges_are_counted_for_both_sides_and_all_levels(tmp_path: Path) -> None:
+    """Two sides of two patches each take a merge of their own and the final one."""
+    found = planned(tmp_path, gradient__minibatch_size=1, gradient__merge_batch_size=2, train__num_epochs=1)
+    # Five patches at most; 2 + 3: one merge, two merges (the second level), the final one.
+    assert stage(found, "aggregate").calls == (0, 2 * 4 * 4)
+
+
+@pytest.mark.parametrize(("epochs", "rollouts"), [(1, (16, 16)), (4, (16, 64))])
+def test_an_unchanged_skill_does_every_task_once(tmp_path: Path, epochs: int, rollouts: tuple[int, int]) -> None:
+    """What was measured is never paid again, so the lower end does not grow with the epochs."""
+    found = planned(tmp_path, train__num_epochs=epochs)
+    assert stage(found, "rollout").calls == rollouts
+    assert stage(found, "test").calls == (8, 16)
+
+
+def test_what_is_switched_off_is_not_planned(tmp_path: Path) -> None:
+    assert stage(planned(tmp_path, evaluation__eval_test=False), "test").calls == (0, 0)
+    still = planned(tmp_path, optimizer__learning_rate=0, optimizer__lr_scheduler="constant")
+    assert still.calls("optimizer") == (0, 0)
+    assert stage(still, "gate").calls == (0, 0)
+    assert stage(still, "test").calls == (8, 8)
+
+
+def test_the_price_comes_from_the_configuration(tmp_path: Path) -> None:
+    price = {"input": 1000.0, "output": 0.0}
+    names = {"model.target.name": "compatible:any", "model.target.base_url": "http://127.0.0.1:9/v1"}
+    settings = {f"{key}".replace(".", "__"): value for key, value in names.items()}
+    entry = stage(planned(tmp_path, **settings, model__target__price=price), "baseline")
+    low, high = entry.usage
+    assert entry.dollars == pytest.approx((low.fresh_tokens / 1000, high.fresh_tokens / 1000))
+    assert 0 < low.fresh_tokens <= high.fresh_tokens
+
+
+def test_an_unknown_price_stays_unknown_and_a_known_one_known(tmp_path: Path) -> None:
+    """F11: no invented number, and no zero."""
+    found = planned(tmp_path, model__target__name="openai:no-such-model-there-is",
+                    model__optimizer__name="openai:gpt-4o-mini")  # fmt: skip
+    assert stage(found, "baseline").dollars == (None, None)
+    low, high = stage(found, "reflect").dollars
+    assert low == 0.0
+    assert high is not None
+    assert 0 < high < 10
+
+
+def test_most_tokens_of_a_reply_bound_its_price(tmp_path: Path) -> None:
+    entry = stage(planned(tmp_path, model__target__max_tokens=5), "baseline")
+    assert {usage.output_tokens for usage in entry.usage} == {8 * 5}
+
+
+@pytest.mark.parametrize(("batch_size", "warned"), [(5, False), (8, True), (16, True)])
+def test_too_few_proposals_are_warned_of_with_their_number(tmp_path: Path, batch_size: int, warned: bool) -> None:
+    """F120: a budget that buys fewer than 3 proposals looks like success."""
+    setup = set_up(tmp_path, train__batch_size=batch_size, train__num_epochs=1)
+    found = [warning for warning in plan_warnings(setup) if "proposal" in warning]
+    assert bool(found) is warned
+    if warned:
+        number = 16 // batch_size
+        assert f"only {number} proposal{'s' if number > 1 else ''} will be tried: 16 training tasks" in found[0]
+
+
+@pytest.mark.parametrize(("metric", "word"), [("hard", "12%"), ("soft", "luck")])
+def test_splits_that_tell_little_are_warned_of_and_explained(tmp_path: Path, metric: str, word: str) -> None:
+    """F17, F142: what the split is for, and what one of its tasks is worth."""
+    selection, test = plan_warnings(set_up(tmp_path, evaluation__gate_metric=metric))
+    assert "on which the gate decides, has 8 tasks" in selection
+    assert word in selection
+    assert "no step sees" in test
+    assert "8 tasks: one of them is worth 12%" in test
+
+
+def test_advice_is_given_only_where_it_is_true(tmp_path: Path) -> None:
+    """F141."""
+    assert plan_warnings(set_up(tmp_path, World(5, rules=4, tasks=40))) == ()
+    without_test = set_up(tmp_path, evaluation__eval_test=False, env__split_ratio="4:3:1")
+    assert not any("test split" in warning for warning in plan_warnings(without_test))
+
+
+def test_what_the_data_warns_of_comes_first(tmp_path: Path) -> None:
+    config = write_run(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text("utf-8").splitlines()]
+    rows = [{**row, "answer": "the same"} for row in rows]
+    (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    assert "expect the same answer" in plan_warnings(prepare(load_config(config)))[0]

@@ -1,0 +1,106 @@
+"""Which files a run writes, and in which order, so that a kill between two of them misleads nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.run.conftest import Finished
+from tests.support.runs import read_json
+from tests.support.values import mean, measured, rollout
+
+from skillopt.run import views as views_module
+from skillopt.run.views import Views
+from skillopt.skill.document import Skill
+from skillopt.state import Candidate, Selected, State, Step
+from skillopt.types import Action, Decision, Patch
+
+
+def accepted_step() -> tuple[State, Step]:
+    """A step whose candidate solves both tasks, and the state it leaves."""
+    seed = measured([0, 0], "# Seed\n")
+    before = State(seed=seed, current=seed, best=seed).next_step(epoch=1, budget=4)
+    candidate = Candidate(Skill.parse("# Better\n"), changed=True)
+    rollouts = (rollout(1, 1), rollout(0, 1))
+    decision = Decision(Action.ACCEPT_NEW_BEST, "", mean(0), mean(1), rollouts=rollouts, total=2, new_best=True)
+    step = Step((), (), (), Patch("", (), "failure"), Selected(), candidate, decision)
+    return before.after(step), step
+
+
+def test_the_baseline_is_there_before_the_first_step(tmp_path: Path) -> None:
+    views = Views(tmp_path)
+    views.write_baseline(measured([1, 0], "# Seed\n"), {"step": 0})
+    assert (tmp_path / "best_skill.md").read_text("utf-8") == "# Seed\n"
+    assert (tmp_path / "skills" / "skill_v0000.md").read_text("utf-8") == "# Seed\n"
+    assert read_json(tmp_path / "history.json") == [{"step": 0}]
+    assert [row["hard"] for row in read_json(tmp_path / "selection_eval_baseline" / "results.json")] == [1, 0]
+
+
+def test_a_step_adds_its_record_and_moves_the_skills(tmp_path: Path) -> None:
+    after, step = accepted_step()
+    views = Views(tmp_path)
+    views.write_baseline(after.seed, {"step": 0})
+    views.write_step(after, step, {"step": 1})
+    assert read_json(tmp_path / "history.json") == views.records == [{"step": 0}, {"step": 1}]
+    assert (tmp_path / "best_skill.md").read_text("utf-8") == "# Better\n"
+    assert sorted(path.name for path in (tmp_path / "skills").iterdir()) == ["skill_v0000.md", "skill_v0001.md"]
+    assert (tmp_path / "steps" / "step_0001" / "candidate_skill.md").read_text("utf-8") == "# Better\n"
+
+
+@pytest.mark.parametrize("writes_before_the_kill", range(9))
+def test_a_kill_between_two_files_leaves_none_that_names_what_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes_before_the_kill: int
+) -> None:
+    """F82, F83: a best skill or a record of a step whose files are missing would pass for a committed one."""
+    after, step = accepted_step()
+    views = Views(tmp_path)
+    views.write_baseline(after.seed, {"step": 0})
+    left = writes_before_the_kill
+
+    def killed_in_time(path: Path, text: str) -> None:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    monkeypatch.setattr(views_module, "write_text_atomically", killed_in_time)
+    monkeypatch.setattr(views_module, "write_json_atomically", lambda path, value: killed_in_time(path, repr(value)))
+    try:
+        views.write_step(after, step, {"step": 1})
+    except KeyboardInterrupt:
+        text = (tmp_path / "history.json").read_text("utf-8")
+        assert '"step": 0' in text
+        assert "1" not in text
+    else:
+        assert (tmp_path / "history.json").read_text("utf-8") == "[{'step': 0}, {'step': 1}]"
+        assert (tmp_path / "best_skill.md").read_text("utf-8") == "# Better\n"
+
+
+def test_the_test_split_is_shown_for_both_skills_where_it_was_measured(tmp_path: Path) -> None:
+    Views(tmp_path).write_tests(seed=[rollout(1, 0)], best=[])
+    assert [path.name for path in tmp_path.iterdir()] == ["test_eval_baseline"]
+
+
+def test_a_run_leaves_exactly_the_files_that_are_documented(finished: Finished) -> None:
+    names = {path.name for path in finished.directory.iterdir()}
+    assert names == {
+        "config.yaml", "split_manifest.json", "evidence.sqlite", "events.jsonl", "run.lock", "history.json",
+        "summary.json", "best_skill.md", "skills", "steps", "selection_eval_baseline", "test_eval_baseline",
+        "test_eval",
+    }  # fmt: skip
+    assert sorted(path.name for path in (finished.directory / "skills").iterdir()) == [
+        f"skill_v{step:04d}.md" for step in range(11)
+    ]
+    assert sorted(path.name for path in (finished.directory / "steps").iterdir()) == [
+        f"step_{step:04d}" for step in range(1, 11)
+    ]
+    assert not list(finished.directory.rglob(".*"))
+
+
+def test_the_best_skill_is_the_snapshot_of_its_step(finished: Finished) -> None:
+    best = finished.summary["best_step"]
+    snapshot = finished.directory / "skills" / f"skill_v{best:04d}.md"
+    assert (finished.directory / "best_skill.md").read_bytes() == snapshot.read_bytes()
+    assert finished.outcome.best_skill.text == snapshot.read_text("utf-8")

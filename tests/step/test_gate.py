@@ -1,0 +1,394 @@
+"""Stage 6: the candidate replaces the current skill only if it scores strictly higher."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.bench import Bench, OpenBench, look_up, rule
+from tests.support.values import append, measured, rollout, unmeasured
+
+from skillopt.config.schema import EvaluationSettings
+from skillopt.errors import MeasurementError, TransientModelError
+from skillopt.events import Event, StageStarted
+from skillopt.models.base import ChatRequest
+from skillopt.simulation.scripted import Said
+from skillopt.skill.document import Skill
+from skillopt.state import Candidate, Measured, State
+from skillopt.step.gate import decide, gate
+from skillopt.types import Action, Decision, EditOutcome, EditState, Place, Rollout, SignTest, Task
+
+Scores = Sequence[tuple[int, float] | int | None]
+"""Of one task each: (hard, soft), or hard alone; None where it could not be measured."""
+
+HARD = EvaluationSettings()
+SOFT = EvaluationSettings(gate_metric="soft")
+
+
+def rollouts(scores: Scores) -> tuple[Rollout, ...]:
+    return tuple(
+        unmeasured(number) if score is None else rollout(number, *((score,) if isinstance(score, int) else score))
+        for number, score in enumerate(scores)
+    )
+
+
+def verdict(
+    current: Scores, candidate: Scores, evaluation: EvaluationSettings = HARD, *, best: Scores | None = None
+) -> Decision:
+    """What the gate decides on these scores."""
+    return decide(
+        Measured(Skill.parse("current"), rollouts(current)),
+        Measured(Skill.parse("best"), rollouts(current if best is None else best)),
+        rollouts(candidate),
+        evaluation=evaluation,
+    )
+
+
+# The rule
+
+
+def test_strictly_higher_wins() -> None:
+    decision = verdict([1, 0, 0], [1, 1, 0])
+    assert (decision.action, decision.new_best) == (Action.ACCEPT_NEW_BEST, True)
+    assert (decision.current_score, decision.candidate_score) == (Fraction(1, 3), Fraction(2, 3))
+    assert decision.reason == "strictly higher: hard 66.7% against 33.3% (3 of 3 tasks measured)"
+
+
+def test_tie_keeps_the_current_skill() -> None:
+    decision = verdict([1, 0, 0], [0, 0, 1])
+    assert (decision.action, decision.new_best) == (Action.REJECT, False)
+    assert decision.reason == "not strictly higher: hard 33.3% against 33.3% (3 of 3 tasks measured)"
+
+
+def test_lower_loses() -> None:
+    assert verdict([1, 1], [1, 0]).action is Action.REJECT
+
+
+def test_above_the_current_skill_and_not_above_the_best_is_accepted_as_no_best() -> None:
+    """REFERENCE, appendix C."""
+    decision = verdict([1, 0, 0], [1, 1, 0], best=[1, 1, 0])
+    assert (decision.action, decision.accepted, decision.new_best) == (Action.ACCEPT, True, False)
+
+
+@pytest.mark.parametrize(
+    ("metric", "weight", "action"),
+    [
+        ("hard", 0.5, Action.REJECT),
+        ("soft", 0.5, Action.ACCEPT_NEW_BEST),
+        ("mixed", 0.5, Action.ACCEPT_NEW_BEST),
+        ("mixed", 0.0, Action.REJECT),
+    ],
+)
+def test_partial_credit_counts_where_the_metric_says_so(metric: Any, weight: float, action: Action) -> None:
+    """F17: soft rises from .1 to .4 on each of four items, and no item is solved."""
+    evaluation = EvaluationSettings(gate_metric=metric, gate_mixed_weight=weight)
+    assert verdict([(0, 0.1)] * 4, [(0, 0.4)] * 4, evaluation).action is action
+
+
+@pytest.mark.parametrize(("weight", "action"), [(0.5, Action.REJECT), (0.51, Action.ACCEPT_NEW_BEST)])
+def test_the_weight_decides_between_solved_tasks_and_partial_credit(weight: float, action: Action) -> None:
+    """One solved task against as much partial credit: a tie at one half."""
+    evaluation = EvaluationSettings(gate_metric="mixed", gate_mixed_weight=weight)
+    assert verdict([(1, 0.5), (0, 0.0)], [(0, 0.75), (0, 0.75)], evaluation).action is action
+
+
+@pytest.mark.parametrize(
+    ("current", "candidate"),
+    [
+        ([(0, 0.1), (0, 0.2)], [(0, 0.3), (0, 0.0)]),
+        ([(0, 2 / 3)] * 3, [(0, 1.0), (0, 1.0), (0, 0.0)]),
+        ([(0, 1 / 3)] * 3, [(0, 1.0), (0, 0.0), (0, 0.0)]),
+        ([(0, 0.7), (0, 0.1)], [(0, 0.8), (0, 0.0)]),
+    ],
+)
+def test_equal_sums_are_a_tie_in_both_directions(current: Scores, candidate: Scores) -> None:
+    """Exact sums: in floats, 0.1 + 0.2 is more than 0.3."""
+    assert verdict(current, candidate, SOFT).action is Action.REJECT
+    assert verdict(candidate, current, SOFT).action is Action.REJECT
+
+
+def test_a_score_of_zero_is_a_score() -> None:
+    """More 3."""
+    decision = verdict([0, 0], [0, 0])
+    assert (decision.candidate_score, decision.measured) == (Fraction(0), 2)
+    assert verdict([0, 0], [0, 1]).action is Action.ACCEPT_NEW_BEST
+
+
+@pytest.mark.parametrize(
+    ("candidate", "best", "new_best"),
+    [([0, 0], [1, 0], False), ([1, 0], [1, 0], False), ([1, 1], [1, 0], True)],
+)
+def test_without_a_gate_the_score_is_recorded_and_the_candidate_accepted(
+    candidate: Scores, best: Scores, new_best: bool
+) -> None:
+    """The best skill changes all the same only by a strictly higher score."""
+    decision = verdict([1, 0], candidate, EvaluationSettings(use_gate=False), best=best)
+    assert (decision.action, decision.accepted, decision.new_best) == (Action.FORCE_ACCEPT, True, new_best)
+    assert decision.candidate_score is not None
+
+
+def test_the_sign_test_is_over_the_tasks_that_changed() -> None:
+    decision = verdict([0, 0, 0, 1, 1, 0], [1, 1, 1, 0, 1, 0])
+    assert decision.sign_test == SignTest(3, 1, 5 / 16)
+    assert verdict([1, 0], [1, 0]).sign_test == SignTest(0, 0, 1.0)
+
+
+# What could not be measured
+
+
+def test_nothing_measured_is_no_verdict() -> None:
+    """F9: zero measured items are no comparison."""
+    decision = verdict([0] * 4, [None] * 4)
+    assert (decision.action, decision.accepted, decision.candidate_score) == (Action.SKIP_UNMEASURED, False, None)
+    assert decision.reason == "4 of 4 selection tasks could not be measured: no verdict (0 of 4 tasks measured)"
+    assert decision.sign_test is None
+
+
+@pytest.mark.parametrize("use_gate", [True, False])
+def test_one_missing_task_that_could_decide_is_no_verdict(use_gate: bool) -> None:
+    """F14: neither a gain among those measured nor a skill that nobody measured is accepted."""
+    decision = verdict([1, 0, 0], [1, 1, None], EvaluationSettings(use_gate=use_gate))
+    assert (decision.action, decision.new_best) == (Action.SKIP_UNMEASURED, False)
+    assert decision.upper_bound == 1
+
+
+def test_what_cannot_win_whatever_is_missing_is_rejected() -> None:
+    decision = verdict([1, 1, 0, 0], [0, 1, 0, None])
+    assert decision.action is Action.REJECT
+    assert decision.upper_bound == Fraction(1, 2)
+    assert decision.reason == "at most 50.0% was still possible, not above 50.0% (3 of 4 tasks measured)"
+
+
+SCORE = st.sampled_from([(0, 0.0), (0, 0.1), (0, 0.2), (0, 0.3), (0, 1 / 3), (0, 2 / 3), (0, 0.9), (1, 1.0)])
+EVALUATION = st.builds(
+    EvaluationSettings,
+    gate_metric=st.sampled_from(["hard", "soft", "mixed"]),
+    gate_mixed_weight=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    gate_block=st.integers(1, 6),
+    max_unmeasured=st.just(1.0),
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(SCORE, SCORE | st.none()), min_size=1, max_size=7), EVALUATION)
+def test_a_rejection_holds_whatever_the_missing_tasks_would_have_scored(
+    pairs: list[tuple[Any, Any]], evaluation: EvaluationSettings
+) -> None:
+    """F9, F14: it is the verdict of a full measurement in which all that is missing was solved."""
+    current, candidate = zip(*pairs, strict=True)
+    solved = [(1, 1.0) if score is None else score for score in candidate]
+    decision, full = verdict(current, candidate, evaluation), verdict(current, solved, evaluation)
+    assert (decision.action is Action.REJECT) == (full.action is Action.REJECT)
+    assert decision.accepted == (full.accepted and None not in candidate)
+
+
+# Measuring no more than it takes
+
+
+class Scripted:
+    """A stage context in which a candidate scores as told; it keeps which tasks were measured, block by block."""
+
+    def __init__(self, candidate: Scores, evaluation: EvaluationSettings) -> None:
+        self.config = SimpleNamespace(evaluation=evaluation)
+        self._rollouts = rollouts(candidate)
+        self.selection = tuple(rollout.task for rollout in self._rollouts)
+        self.blocks: list[list[str]] = []
+        self.events: list[Event] = []
+
+    async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place, **_: Any) -> tuple[Rollout, ...]:
+        self.blocks.append([task.id for task in tasks])
+        return tuple(self._rollouts[self.selection.index(task)] for task in tasks)
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+
+def gated(current: Scores, candidate: Scores, evaluation: EvaluationSettings) -> tuple[Decision, list[list[str]]]:
+    """The gate's decision and the blocks it measured for it."""
+    run = Scripted(candidate, evaluation)
+    now = measured(current)  # type: ignore[arg-type]
+    at = State(seed=now, current=now, best=now, epoch=1, step=1)
+    decision = asyncio.run(gate(run, at, Candidate(Skill.parse("candidate"), changed=True)))  # type: ignore[arg-type]
+    return decision, run.blocks
+
+
+@given(st.lists(st.tuples(SCORE, SCORE), min_size=1, max_size=10), EVALUATION)
+def test_stopping_early_never_changes_the_decision(
+    pairs: list[tuple[Any, Any]], evaluation: EvaluationSettings
+) -> None:
+    """Any scores, any metric, any block size: the verdict is that of the full measurement."""
+    current, candidate = zip(*pairs, strict=True)
+    decision, blocks = gated(current, candidate, evaluation)
+    full = verdict(current, candidate, evaluation)
+    assert (decision.action, decision.new_best) == (full.action, full.new_best)
+    assert decision.measured == sum(map(len, blocks)) == len({task for block in blocks for task in block})
+    if decision.measured == len(pairs):
+        assert decision.candidate_score == full.candidate_score
+    else:
+        assert decision.action is Action.REJECT
+        assert decision.candidate_score is None
+        assert decision.upper_bound is not None
+        assert full.candidate_score is not None
+        assert full.candidate_score <= decision.upper_bound <= decision.current_score
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(SCORE, SCORE | st.none()), min_size=1, max_size=8), EVALUATION)
+def test_missing_tasks_change_no_decision_either(pairs: list[tuple[Any, Any]], evaluation: EvaluationSettings) -> None:
+    current, candidate = zip(*pairs, strict=True)
+    decision, _ = gated(current, candidate, evaluation)
+    assert decision.action is verdict(current, candidate, evaluation).action
+
+
+def test_tasks_that_the_current_skill_fails_go_first() -> None:
+    """They decide soonest; within them the order of the split holds."""
+    current = [(1, 1.0), (0, 0.5), (0, 0.0), (1, 1.0), (0, 0.0)]
+    _, blocks = gated(current, [1] * 5, SOFT.model_copy(update={"gate_block": 1}))
+    assert [task for block in blocks for task in block] == ["t2", "t4", "t1", "t0", "t3"]
+
+
+@pytest.mark.parametrize(("block", "paid"), [(2, [6]), (4, [6]), (8, [8]), (12, [12])])
+def test_a_candidate_that_fails_everything_is_paid_for_half(block: int, paid: list[int]) -> None:
+    """Of 12 tasks the current skill solves 6: after six failures nothing is left to win."""
+    decision, blocks = gated([1] * 6 + [0] * 6, [0] * 12, EvaluationSettings(gate_block=block))
+    assert [len(tasks) for tasks in blocks] == paid
+    assert decision.action is Action.REJECT
+    assert ("was still possible, not above 50.0%" in decision.reason) == (paid != [12])
+
+
+def test_tasks_that_cannot_stop_anything_yet_are_measured_together() -> None:
+    """Five of six may still fail before a stop is possible, so the target is kept busy with all of them at once."""
+    _, blocks = gated([1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], EvaluationSettings(gate_block=1))
+    assert [len(tasks) for tasks in blocks] == [5]
+    _, blocks = gated([1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], EvaluationSettings(gate_block=1))
+    assert [len(tasks) for tasks in blocks] == [5, 1]
+
+
+def test_without_a_gate_everything_is_measured_at_once() -> None:
+    decision, blocks = gated([1] * 9, [0] * 9, EvaluationSettings(use_gate=False, gate_block=1))
+    assert [len(tasks) for tasks in blocks] == [9]
+    assert (decision.action, decision.candidate_score) == (Action.FORCE_ACCEPT, 0)
+
+
+# The gate in a run
+
+
+async def current_of(bench: Bench, text: str) -> State:
+    """The state in which a skill is the current one, measured on the selection split (tasks 4 to 7)."""
+    skill = Skill.parse(text)
+    now = Measured(skill, await bench.measure(skill, bench.selection, Place("baseline")))
+    bench.target.requests.clear()
+    return State(seed=now, current=now, best=now, epoch=1, step=2, budget=4)
+
+
+def candidate(*lines: str) -> Candidate:
+    return Candidate(Skill.parse("\n".join(lines) + "\n"), (EditOutcome(append("x"), EditState.APPLIED),), changed=True)
+
+
+async def test_the_candidate_is_measured_on_the_selection_split(open_bench: OpenBench) -> None:
+    bench = open_bench()
+    at = await current_of(bench, rule(4))
+    decision = await gate(bench, at, candidate(rule(4), rule(6)))
+    assert (decision.action, decision.candidate_score) == (Action.ACCEPT_NEW_BEST, Fraction(1, 2))
+    assert [one.task.id for one in decision.rollouts] == ["t5", "t6", "t7", "t4"]
+    assert {request.place.stage for request in bench.target.requests} == {"gate"}
+    assert StageStarted("gate", 1, 2, 4) in bench.events
+
+
+async def test_the_measured_blocks_do_not_depend_on_who_finishes_first(open_bench: OpenBench) -> None:
+    """More 14."""
+    done = [asyncio.Event() for _ in range(9)]
+    done[8].set()
+
+    async def last_first(request: ChatRequest) -> Said:
+        if request.place.stage == "gate":
+            number = int(request.messages[-1].content[1:])
+            await done[number + 1].wait()
+            done[number].set()
+        return look_up(request)
+
+    settings_ = {"evaluation.gate_block": 4}
+    forward, backward = (open_bench(target=script, settings=settings_) for script in (look_up, last_first))
+    lines = (rule(5), rule(6))
+    async with asyncio.timeout(10):
+        decision = await gate(backward, await current_of(backward, rule(4)), candidate(*lines))
+    assert decision == await gate(forward, await current_of(forward, rule(4)), candidate(*lines))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "action"),
+    [
+        ((), Action.SKIP_NO_PATCHES),
+        ((EditOutcome(append("x"), EditState.UNMATCHED),), Action.SKIP_NO_CHANGE),
+    ],
+)
+@pytest.mark.parametrize("use_gate", [True, False])
+async def test_a_candidate_equal_to_the_current_skill_is_neither_measured_nor_judged(
+    open_bench: OpenBench, outcomes: tuple[EditOutcome, ...], action: Action, use_gate: bool
+) -> None:
+    """F20."""
+    bench = open_bench(settings={"evaluation.use_gate": use_gate})
+    at = await current_of(bench, rule(4))
+    decision = await gate(bench, at, Candidate(at.current.skill, outcomes, changed=False))
+    assert (decision.action, decision.accepted, decision.candidate_score) == (action, False, None)
+    assert (decision.rollouts, decision.sign_test, bench.target.requests) == ((), None, [])
+
+
+async def test_a_candidate_that_comes_back_is_not_paid_again(open_bench: OpenBench) -> None:
+    bench = open_bench()
+    at = await current_of(bench, rule(4))
+    first = await gate(bench, at, candidate(rule(5)))
+    bench.target.requests.clear()
+    assert await gate(bench, replace(at, step=9), candidate(rule(5))) == first
+    assert bench.target.requests == []
+
+
+def losing(*numbers: int) -> Any:
+    """A target that is down for some tasks, once the gate asks."""
+
+    def script(request: ChatRequest) -> Said:
+        lost = request.place.stage == "gate" and request.messages[-1].content in {f"q{number}" for number in numbers}
+        return TransientModelError("down") if lost else look_up(request)
+
+    return script
+
+
+async def test_all_selection_tasks_lost_is_an_error_and_no_comparison(open_bench: OpenBench) -> None:
+    """F9."""
+    bench = open_bench(target=losing(4, 5, 6, 7))
+    at = await current_of(bench, rule(4))
+    with pytest.raises(
+        MeasurementError, match=r"gate: 1 of 4 tasks could not be measured, none may be missing \(error in target: down"
+    ):
+        await gate(bench, at, candidate(rule(4), rule(5)))
+
+
+@pytest.mark.parametrize("lost", [(5,), (7,), (5, 7)])
+async def test_the_share_that_may_be_missing_is_that_of_the_whole_split(
+    open_bench: OpenBench, lost: tuple[int, ...]
+) -> None:
+    """`max_unmeasured` of 4 tasks is 1, however small the blocks are in which they are measured."""
+    bench = open_bench(target=losing(*lost), settings={"evaluation.max_unmeasured": 0.25, "evaluation.gate_block": 1})
+    at = await current_of(bench, f"{rule(4)}\n{rule(5)}\n{rule(6)}\n")
+    if len(lost) == 1:
+        decision = await gate(bench, at, candidate(rule(4), rule(5), rule(6), rule(7)))
+        assert (decision.action, decision.measured) == (Action.SKIP_UNMEASURED, 3)
+    else:
+        with pytest.raises(MeasurementError):
+            await gate(bench, at, candidate(rule(4), rule(5), rule(6), rule(7)))
+
+
+async def test_what_is_missing_and_could_not_save_the_candidate_does_not_stop_a_rejection(
+    open_bench: OpenBench,
+) -> None:
+    bench = open_bench(target=losing(5), settings={"evaluation.max_unmeasured": 0.25})
+    at = await current_of(bench, f"{rule(4)}\n{rule(6)}\n{rule(7)}\n")
+    decision = await gate(bench, at, candidate("nothing"))
+    assert (decision.action, decision.measured) == (Action.REJECT, 3)

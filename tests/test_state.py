@@ -1,0 +1,78 @@
+"""What training carries from one step to the next."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from tests.support.values import append, measured, patch, rollout
+
+from skillopt.skill.document import Skill
+from skillopt.state import Candidate, Selected, State, Step
+from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch
+
+SEED = measured([0, 0, 1], "# Seed\n")
+BEFORE = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=2, budget=3)
+CANDIDATE = Candidate(
+    Skill.parse("# Candidate\n"),
+    (EditOutcome(append("kept"), EditState.APPLIED), EditOutcome(append("lost"), EditState.UNMATCHED)),
+    changed=True,
+)
+GATED = (rollout(2, 1), rollout(0, 1), rollout(1, 1))
+"""In the gate's order, which is not that of the split."""
+
+
+def step(action: Action, *, new_best: bool = False, discarded: tuple[Discarded, ...] = ()) -> Step:
+    decision = Decision(action, "the reason", Fraction(1, 3), Fraction(1), rollouts=GATED, new_best=new_best)
+    empty = Patch("", (), "failure", discarded=discarded)
+    return Step((), (), (empty,), empty, Selected(), CANDIDATE, decision)
+
+
+def test_the_next_step_counts_over_the_whole_run() -> None:
+    assert (BEFORE.epoch, BEFORE.step, BEFORE.budget) == (2, 1, 3)
+    assert BEFORE.next_step(epoch=2, budget=2).step == 2
+
+
+@pytest.mark.parametrize(
+    ("action", "new_best"),
+    [(Action.ACCEPT_NEW_BEST, True), (Action.ACCEPT, False), (Action.FORCE_ACCEPT, False), (Action.FORCE_ACCEPT, True)],
+)
+def test_an_accepted_candidate_becomes_the_current_skill_and_the_best_only_if_it_is(
+    action: Action, new_best: bool
+) -> None:
+    after = BEFORE.after(step(action, new_best=new_best))
+    assert (after.current.skill, after.current.step) == (CANDIDATE.skill, 1)
+    assert after.best is (after.current if new_best else SEED)
+    assert (after.seed, after.rejections.entries) == (SEED, ())
+
+
+def test_its_rollouts_are_kept_in_the_order_of_the_split() -> None:
+    """Later steps compare task by task, whatever order the gate measured in."""
+    after = BEFORE.after(step(Action.ACCEPT))
+    assert [one.task.id for one in after.current.rollouts] == ["t0", "t1", "t2"]
+
+
+def test_a_rejected_candidate_leaves_its_applied_edits_and_the_reason() -> None:
+    """F89, F90: the optimizer is shown what was tried and lost."""
+    after = BEFORE.after(step(Action.REJECT))
+    assert (after.current, after.best) == (SEED, SEED)
+    (rejection,) = after.rejections.entries
+    assert (rejection.step, rejection.edits, rejection.reason) == (1, (append("kept"),), "the reason")
+
+
+@pytest.mark.parametrize("action", [Action.SKIP_NO_PATCHES, Action.SKIP_NO_CHANGE, Action.SKIP_UNMEASURED])
+def test_no_verdict_changes_nothing(action: Action) -> None:
+    """F9, F20: what was not judged was not rejected either."""
+    assert BEFORE.after(step(action)) == BEFORE
+
+
+def test_what_ended_before_selection_is_kept_of_every_patch() -> None:
+    """F57: nothing vanishes."""
+    lost = Discarded("{}", EditState.INVALID, "no edit")
+    assert step(Action.REJECT, discarded=(lost,)).discarded == (lost, lost)
+
+
+def test_a_candidate_holds_what_was_applied() -> None:
+    assert CANDIDATE.applied == (append("kept"),)
+    assert all(isinstance(edit, Edit) for edit in CANDIDATE.applied)
+    assert patch().edits == ()

@@ -1,0 +1,489 @@
+"""The training loop, whole: how runs end, what the settings change, and that a run is a function of its replies."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.bench import Bench, OpenBench, appends, by_stage, look_up, rule
+from tests.support.runs import SMALL, read_json, views, write_run
+
+from skillopt.api import train as train_from
+from skillopt.config.schema import Config
+from skillopt.errors import FatalModelError, MeasurementError, TransientModelError
+from skillopt.models.base import ChatRequest
+from skillopt.run.outcome import EndState
+from skillopt.simulation.optimizer import SimulatedOptimizer
+from skillopt.simulation.scripted import Said
+from skillopt.simulation.server import SimulatedServer
+from skillopt.simulation.target import SimulatedTarget
+from skillopt.simulation.weather import Call, Fault
+from skillopt.trainer import train
+
+ROOT = Path(__file__).parents[1]
+ONE_EPOCH = {"train.num_epochs": 1}
+HELPFUL = by_stage(reflect=appends(rule(4)))
+"""An optimizer that knows the answer of one selection task."""
+USELESS = by_stage(reflect=appends("Be brief."))
+
+
+def column(bench: Bench, name: str) -> list[Any]:
+    """A value of every step's record, without the baseline's."""
+    return [record[name] for record in bench.history[1:]]
+
+
+def asked_at(bench: Bench, stage: str) -> list[str]:
+    """The questions the target was asked at a stage."""
+    return [one.messages[-1].content for one in bench.target.requests if one.place.stage == stage]
+
+
+# How a run ends
+
+
+async def test_a_candidate_that_wins_is_the_best_skill_and_is_proven_on_held_out_tasks(open_bench: OpenBench) -> None:
+    bench = open_bench(optimizer=by_stage(reflect=appends(rule(4), rule(8))), settings=ONE_EPOCH)
+    outcome = await train(bench)
+    assert (outcome.state, outcome.state.exit_code) == (EndState.IMPROVED, 0)
+    assert outcome.best_skill.text == f"{rule(4)}\n\n{rule(8)}\n"
+    assert column(bench, "action") == ["accept_new_best"]
+    assert column(bench, "val_acc") == [0.25]
+    assert (outcome.summary["baseline_test_hard"], outcome.summary["test_hard"]) == (0.0, 0.5)
+    assert (bench.directory / "best_skill.md").read_text("utf-8") == outcome.best_skill.text
+
+
+async def test_edits_that_lose_end_as_all_rejected(open_bench: OpenBench) -> None:
+    """F10."""
+    bench = open_bench(optimizer=USELESS, settings={"train.num_epochs": 2})
+    outcome = await train(bench)
+    assert (outcome.state, outcome.best_skill.text) == (EndState.ALL_REJECTED, "")
+    assert column(bench, "action") == ["reject", "reject"]
+
+
+async def test_a_rule_that_helps_training_and_hurts_selection_is_rejected_and_stays_visible(
+    open_bench: OpenBench,
+) -> None:
+    """F28: the held-out split decides, and the edit that lost can be read with the gate's reason."""
+    surface = {"edits": [{"op": "replace", "target": rule(4), "content": "\n".join(rule(n) for n in range(4))}]}
+    bench = open_bench(optimizer=by_stage(reflect=surface), skill=f"{rule(4)}\n", settings=ONE_EPOCH)
+    outcome = await train(bench)
+    assert (outcome.state, outcome.best_skill.text) == (EndState.ALL_REJECTED, f"{rule(4)}\n")
+    (record,) = bench.history[1:]
+    assert (record["action"], record["sign_test"]["better"]) == ("reject", 0)
+    candidate = bench.directory / "steps" / "step_0001" / "candidate_skill.md"
+    assert rule(0) in candidate.read_text("utf-8")
+
+
+async def test_an_optimizer_without_ideas_ends_as_no_candidates(open_bench: OpenBench) -> None:
+    """F10."""
+    bench = open_bench(optimizer=by_stage(reflect={"edits": []}), settings=ONE_EPOCH)
+    outcome = await train(bench)
+    assert outcome.state is EndState.NO_CANDIDATES
+    assert column(bench, "action") == ["skip_no_patches"]
+    assert asked_at(bench, "gate") == []
+
+
+async def test_a_skill_that_can_never_change_is_no_success(open_bench: OpenBench) -> None:
+    """F20, F77: every edit misses its target, in the repair too; nothing is measured twice for it."""
+    lost = {"edits": [{"op": "replace", "target": "not there", "content": "x"}]}
+    bench = open_bench(optimizer=by_stage(reflect=lost, update=lost), skill="# Skill\n", settings=ONE_EPOCH)
+    outcome = await train(bench)
+    assert outcome.state is EndState.NO_CANDIDATES
+    assert "its edits found no target" in outcome.message
+    assert column(bench, "action") == ["skip_no_change"]
+    assert [edits["unmatched"] for edits in column(bench, "edits")] == [1]
+    assert asked_at(bench, "gate") == []
+
+
+async def test_a_perfect_seed_ends_as_saturated_and_asks_the_optimizer_nothing(open_bench: OpenBench) -> None:
+    """F131."""
+    bench = open_bench(skill="\n".join(rule(number) for number in range(4, 8)))
+    outcome = await train(bench)
+    assert outcome.state is EndState.SATURATED
+    assert len(bench.history) == 1
+    assert bench.optimizer.requests == []
+
+
+async def test_training_stops_when_nothing_can_be_strictly_higher(open_bench: OpenBench) -> None:
+    bench = open_bench(optimizer=by_stage(reflect=appends(*(rule(number) for number in range(4, 8)))))
+    outcome = await train(bench)
+    assert outcome.state is EndState.IMPROVED
+    assert column(bench, "val_acc") == [1.0]
+
+
+async def test_a_target_that_fails_in_the_middle_ends_as_provider_failed(tmp_path: Path) -> None:
+    """F2, F10: no score is made of it, what was measured stands, and the provider's words are the message."""
+
+    def outage(call: Call) -> Fault | None:
+        return Fault("status", 503, "no capacity left") if call.model == "target" and call.number >= 8 else None
+
+    async with SimulatedServer(SMALL, weather=outage) as server:
+        outcome = await train_from(write_run(tmp_path, server=server))
+    assert outcome.state is EndState.PROVIDER_FAILED
+    assert "rollout: 1 of 4 tasks could not be measured" in outcome.message
+    assert "no capacity left" in outcome.message
+    assert [record["step"] for record in read_json(tmp_path / "run" / "history.json")] == [0]
+    assert outcome.summary["test_hard"] is None
+    codes = {state.exit_code for state in EndState}
+    assert len(codes) == len(EndState)
+
+
+async def test_an_outage_at_the_gate_is_no_rejection(open_bench: OpenBench) -> None:
+    """F9."""
+
+    def script(request: ChatRequest) -> Said:
+        return TransientModelError("down") if request.place.stage == "gate" else look_up(request)
+
+    bench = open_bench(optimizer=HELPFUL, target=script, settings=ONE_EPOCH)
+    with pytest.raises(MeasurementError, match="gate: 1 of 4 tasks could not be measured"):
+        await train(bench)
+    assert len(bench.history) == 1
+
+
+async def test_a_wrong_key_ends_the_run_before_it_begins(open_bench: OpenBench) -> None:
+    """F2."""
+    bench = open_bench(target=lambda _: FatalModelError("invalid key", status=401), settings={"env.workers": 1})
+    with pytest.raises(FatalModelError, match="invalid key"):
+        await train(bench)
+    assert len(bench.target.requests) == 1
+
+
+async def test_the_baseline_needs_every_task_and_the_next_start_asks_again(
+    open_bench: OpenBench, tmp_path: Path
+) -> None:
+    """F14: the cause is mended, the same command is given again, and only the missing task is paid."""
+
+    def script(request: ChatRequest) -> Said:
+        return TransientModelError("down") if request.messages[-1].content == "q6" else look_up(request)
+
+    settings = {**ONE_EPOCH, "evaluation.max_unmeasured": 0.5}
+    evidence = tmp_path / "evidence.sqlite"
+    with pytest.raises(MeasurementError, match="baseline: 1 of 4 tasks could not be measured, none may be missing"):
+        await train(open_bench(target=script, settings=settings, evidence=evidence))
+    mended = open_bench(optimizer=USELESS, settings=settings, evidence=evidence)
+    await train(mended)
+    assert asked_at(mended, "baseline") == ["q6"]
+
+
+# A run is a function of its replies
+
+
+async def test_the_order_in_which_replies_come_makes_no_difference(tmp_path: Path) -> None:
+    """More 14, F130: history and skills are byte for byte the same, timing aside."""
+    answered: list[int] = []
+
+    async def overtaking(call: Call) -> None:
+        for _ in range(40 - 7 * call.number % 40):
+            await asyncio.sleep(0)
+        answered.append(call.number)
+
+    async def shown(name: str, **settings: Any) -> dict[str, Any]:
+        optimizer = SimulatedOptimizer(SMALL, harmful=0.2, malformed=0.2)
+        target = SimulatedTarget(SMALL, noise=0.1)
+        async with SimulatedServer(SMALL, target=target, optimizer=optimizer, **settings) as server:
+            await train_from(write_run(tmp_path / name, server=server, settings=ONE_EPOCH))
+        files = views(tmp_path / name / "run")
+        del files["summary.json"], files["split_manifest.json"]  # They name the server's address and the data's path.
+        return files
+
+    in_order = await shown("in_order")
+    assert await shown("shuffled", delay=overtaking) == in_order
+    assert answered != sorted(answered)
+    assert any(file.startswith("steps/step_0002/patches/") for file in in_order)
+
+
+async def test_a_second_start_replays_without_a_paid_call(tmp_path: Path) -> None:
+    """F82, F130: and writes the same bytes."""
+    async with SimulatedServer(SMALL) as server:
+        config = write_run(tmp_path, server=server, settings=ONE_EPOCH)
+        first = await train_from(config)
+        paid, before = len(server.calls), views(tmp_path / "run")
+        again = await train_from(config)
+        assert len(server.calls) == paid
+    assert again == first
+    assert views(tmp_path / "run") == before
+
+
+async def test_an_unchanged_skill_is_measured_once_on_the_test_split(open_bench: OpenBench) -> None:
+    """More 17."""
+    bench = open_bench(optimizer=USELESS, settings=ONE_EPOCH)
+    outcome = await train(bench)
+    assert asked_at(bench, "test") == ["q8", "q9"]
+    assert outcome.summary["test"]["seed"] == outcome.summary["test"]["best"]
+
+
+async def test_the_same_skill_on_the_same_task_is_never_paid_twice(open_bench: OpenBench) -> None:
+    """Over epochs, at the gate, and when a rejected candidate comes back."""
+    bench = open_bench(optimizer=USELESS, settings={"train.num_epochs": 3})
+    await train(bench)
+    assert column(bench, "action") == ["reject"] * 3
+    asked = [(one.messages[0].content, one.messages[-1].content) for one in bench.target.requests]
+    assert len(asked) == len(set(asked))
+
+
+async def test_rejected_edits_are_shown_to_the_next_reflection(open_bench: OpenBench) -> None:
+    """F89, F90."""
+    bench = open_bench(optimizer=USELESS, settings={"train.num_epochs": 2})
+    await train(bench)
+    first, second = (request.messages[1].content for request in bench.optimizer.requests)
+    assert "Be brief." not in first
+    assert "Be brief." in second
+    assert "at most 0.0% was still possible, not above 0.0%" in second or "not strictly higher" in second
+
+
+SCHEDULERS, METRICS = ("constant", "linear", "cosine"), ("hard", "soft", "mixed")
+EXTRAS: list[dict[str, Any]] = [{}, {"gradient.failure_only": True}, {"evaluation.use_gate": False}]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "metric", "extra"),
+    [
+        (scheduler, metric, EXTRAS[(row + column) % 3])
+        for row, scheduler in enumerate(SCHEDULERS)
+        for column, metric in enumerate(METRICS)
+    ],
+)
+async def test_every_mode_trains_a_step(
+    open_bench: OpenBench, scheduler: str, metric: str, extra: dict[str, Any]
+) -> None:
+    """F35, F55: in a real run, and not by a unit test alone; every pair of two modes comes up."""
+    settings = {"optimizer.lr_scheduler": scheduler, "evaluation.gate_metric": metric, **ONE_EPOCH, **extra}
+    small = {"train": range(2), "val": [4, 5], "test": [8]}
+    bench = open_bench(optimizer=HELPFUL, settings=settings, splits=small)
+    assert (await train(bench)).state is EndState.IMPROVED
+    assert column(bench, "val_acc") == [0.5]
+
+
+# What the settings change
+
+
+async def test_epochs_and_batches_make_the_steps(open_bench: OpenBench) -> None:
+    settings = {"train.num_epochs": 2, "train.batch_size": 3}
+    bench = open_bench(optimizer=by_stage(reflect={"edits": []}), settings=settings)
+    await train(bench)
+    places = [(record["epoch"], record["step"], record["rollout_n"]) for record in bench.history[1:]]
+    assert places == [(1, 1, 3), (1, 2, 1), (2, 3, 3), (2, 4, 1)]
+
+
+async def test_train_size_takes_the_first_tasks(open_bench: OpenBench) -> None:
+    bench = open_bench(optimizer=by_stage(reflect={"edits": []}), settings={**ONE_EPOCH, "train.train_size": 2})
+    await train(bench)
+    assert sorted(asked_at(bench, "rollout")) == ["q0", "q1"]
+
+
+async def test_the_seed_decides_the_batches(open_bench: OpenBench) -> None:
+    async def first_batch(seed: int) -> list[str]:
+        settings = {**ONE_EPOCH, "train.batch_size": 2, "train.seed": seed}
+        bench = open_bench(optimizer=by_stage(reflect={"edits": []}), settings=settings)
+        await train(bench)
+        return asked_at(bench, "rollout")[:2]
+
+    assert await first_batch(1) == await first_batch(1)
+    assert len({tuple(await first_batch(seed)) for seed in range(4)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "minimum", "budgets"),
+    [
+        ("constant", 2, [8, 8, 8, 8]),
+        ("linear", 2, [6, 5, 4, 2]),
+        ("cosine", 2, [7, 5, 3, 2]),
+        ("linear", 0, [6, 4, 2, 0]),
+    ],
+)
+async def test_the_edit_budget_follows_its_schedule(
+    open_bench: OpenBench, scheduler: str, minimum: int, budgets: list[int]
+) -> None:
+    """More 7, F68: over the steps of the whole run, those without a candidate too."""
+    settings = {
+        "train.num_epochs": 2,
+        "train.batch_size": 2,
+        "optimizer.learning_rate": 8,
+        "optimizer.min_learning_rate": minimum,
+        "optimizer.lr_scheduler": scheduler,
+    }
+    bench = open_bench(optimizer=by_stage(reflect={"edits": []}), settings=settings)
+    await train(bench)
+    assert column(bench, "edit_budget") == budgets
+
+
+async def test_no_more_edits_than_the_learning_rate_are_applied(open_bench: OpenBench) -> None:
+    """F67: two failing minibatches propose two edits each under a learning rate of two."""
+    replies = by_stage(
+        reflect=lambda request: appends(*(f"Rule {request.place.index} of {n}." for n in ("one", "two", "three"))),
+        aggregate={"edits": [{"op": "append", "content": f"Merged {n}."} for n in ("one", "two", "three")]},
+        select={"selected_indices": [2, 0, 1]},
+    )
+    settings = {**ONE_EPOCH, "gradient.minibatch_size": 2, "optimizer.learning_rate": 2}
+    bench = open_bench(optimizer=replies, settings=settings)
+    await train(bench)
+    (edits,) = column(bench, "edits")
+    assert (edits["applied"], edits["over_budget"]) == (2, 3)
+    candidate = (bench.directory / "steps" / "step_0001" / "candidate_skill.md").read_text("utf-8")
+    assert candidate == "Merged three.\n\nMerged one.\n"
+
+
+async def test_a_learning_rate_of_zero_applies_nothing(open_bench: OpenBench) -> None:
+    """More 9."""
+    settings = {**ONE_EPOCH, "optimizer.learning_rate": 0, "optimizer.min_learning_rate": 0}
+    bench = open_bench(settings=settings)
+    outcome = await train(bench)
+    assert (outcome.state, outcome.best_skill.text) == (EndState.NO_CANDIDATES, "")
+    assert column(bench, "edit_budget") == [0]
+    assert bench.optimizer.requests == []
+
+
+async def test_without_a_gate_training_goes_on_with_what_scored_lower(open_bench: OpenBench) -> None:
+    """The score is recorded all the same, and the best skill stays the best."""
+    worse = by_stage(reflect={"edits": [{"op": "delete", "target": rule(4)}]})
+    settings = {**ONE_EPOCH, "evaluation.use_gate": False}
+    bench = open_bench(optimizer=worse, skill=f"{rule(4)}\n", settings=settings)
+    outcome = await train(bench)
+    (record,) = bench.history[1:]
+    assert (record["action"], record["val_acc"], record["best_score"]) == ("force_accept", 0.0, 0.25)
+    assert outcome.best_skill.text == f"{rule(4)}\n"
+
+
+@pytest.mark.parametrize(
+    ("metric", "weight", "action"),
+    [
+        ("hard", 0.5, "reject"),
+        ("soft", 0.5, "accept_new_best"),
+        ("mixed", 0.5, "accept_new_best"),
+        ("mixed", 0.0, "reject"),
+    ],
+)
+async def test_the_gate_metric_decides_what_partial_credit_is_worth(
+    open_bench: OpenBench, metric: str, weight: float, action: str
+) -> None:
+    """F17: the answer `a4 or so` is half right."""
+    gate = {"evaluation.gate_metric": metric, "evaluation.gate_mixed_weight": weight}
+    settings = {**ONE_EPOCH, **gate, "env.scorer": "f1"}
+    bench = open_bench(optimizer=by_stage(reflect=appends(rule(4, "a4 or so"))), settings=settings)
+    await train(bench)
+    assert column(bench, "action") == [action]
+
+
+@pytest.mark.parametrize(("block", "paid"), [(2, ["q6", "q7"]), (3, ["q6", "q7", "q4"])])
+async def test_the_gate_looks_after_each_block(open_bench: OpenBench, block: int, paid: list[str]) -> None:
+    settings = {**ONE_EPOCH, "evaluation.gate_block": block}
+    bench = open_bench(optimizer=USELESS, skill=f"{rule(4)}\n{rule(5)}\n", settings=settings)
+    await train(bench)
+    assert asked_at(bench, "gate") == paid
+    (record,) = bench.history[1:]
+    assert (record["candidate_val_acc"], record["candidate_val_acc_upper_bound"]) == (None, (4 - 2) / 4)
+
+
+async def test_only_so_many_selection_and_test_tasks_are_used(open_bench: OpenBench) -> None:
+    settings = {**ONE_EPOCH, "evaluation.sel_env_num": 2, "evaluation.test_env_num": 1}
+    bench = open_bench(optimizer=USELESS, settings=settings)
+    await train(bench)
+    assert (asked_at(bench, "baseline"), asked_at(bench, "test")) == (["q4", "q5"], ["q8"])
+
+
+async def test_the_final_test_can_be_left_out(open_bench: OpenBench) -> None:
+    bench = open_bench(optimizer=HELPFUL, settings={**ONE_EPOCH, "evaluation.eval_test": False})
+    outcome = await train(bench)
+    assert outcome.state is EndState.IMPROVED
+    assert (asked_at(bench, "test"), outcome.summary["test_hard"]) == ([], None)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+async def test_how_much_may_be_missing_is_a_setting(open_bench: OpenBench, share: float) -> None:
+    """F1: one of four training tasks is lost; it enters no mean, and a smaller share ends the run."""
+
+    def script(request: ChatRequest) -> Said:
+        return TransientModelError("down") if request.messages[-1].content == "q2" else look_up(request)
+
+    settings = {**ONE_EPOCH, "evaluation.max_unmeasured": share}
+    bench = open_bench(optimizer=USELESS, target=script, skill=rule(3), settings=settings)
+    if share:
+        await train(bench)
+        (record,) = bench.history[1:]
+        assert (record["train_acc"], record["rollout_n"], record["rollout_unmeasured"]) == (1 / 3, 3, 1)
+    else:
+        with pytest.raises(MeasurementError, match="rollout: 1 of 4"):
+            await train(bench)
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [({"env.workers": 3}, 3), ({"env.workers": 4, "model.target.concurrency": 2}, 2)],
+)
+async def test_no_more_tasks_are_under_way_than_workers_and_target_allow(
+    open_bench: OpenBench, settings: dict[str, Any], most: int
+) -> None:
+    """A task in line for the target would wait on its own deadline."""
+    running = seen = 0
+
+    async def script(request: ChatRequest) -> Said:
+        nonlocal running, seen
+        running += 1
+        seen = max(seen, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return look_up(request)
+
+    values = {"model.target": {"name": "simulated:target"}, **ONE_EPOCH, **settings}
+    await train(open_bench(optimizer=by_stage(reflect={"edits": []}), target=script, settings=values))
+    assert seen == most
+
+
+async def test_a_task_that_takes_too_long_counts_as_unmeasured(open_bench: OpenBench) -> None:
+    """F1: the deadline of the configuration is the one that cancels."""
+
+    async def script(_: ChatRequest) -> Said:
+        await asyncio.Event().wait()
+        return ""
+
+    with pytest.raises(MeasurementError, match=r"no answer within 0\.02 seconds"):
+        await train(open_bench(target=script, settings={"env.exec_timeout": 0.02}))
+
+
+TRAINER, GATE, REFLECT, AGGREGATE = (
+    "test_trainer.py",
+    "step/test_gate.py",
+    "step/test_reflect.py",
+    "step/test_aggregate.py",
+)
+SHOWN_BY = {
+    "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
+    "train.train_size": (TRAINER, "test_train_size_takes_the_first_tasks"),
+    "train.batch_size": (TRAINER, "test_epochs_and_batches_make_the_steps"),
+    "train.seed": (TRAINER, "test_the_seed_decides_the_batches"),
+    "gradient.minibatch_size": (REFLECT, "test_failures_and_successes_are_read_in_minibatches_of_their_own"),
+    "gradient.merge_batch_size": (AGGREGATE, "test_patches_are_merged_in_levels_of_the_batch_size"),
+    "gradient.analyst_workers": (REFLECT, "test_no_more_reflections_run_at_once_than_there_are_analysts"),
+    "gradient.failure_only": (REFLECT, "test_failure_only_leaves_the_successes_alone"),
+    "gradient.trajectory_tokens": (REFLECT, "test_a_long_trajectory_keeps_its_verdict_and_its_end"),
+    "optimizer.learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
+    "optimizer.min_learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
+    "optimizer.lr_scheduler": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
+    "optimizer.near_duplicate": (AGGREGATE, "test_how_alike_duplicates_are_is_a_setting"),
+    "skill.max_tokens": ("step/test_update.py", "test_what_no_target_could_mend_is_not_sent_for_repair"),
+    "evaluation.use_gate": (TRAINER, "test_without_a_gate_training_goes_on_with_what_scored_lower"),
+    "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
+    "evaluation.gate_mixed_weight": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
+    "evaluation.gate_block": (TRAINER, "test_the_gate_looks_after_each_block"),
+    "evaluation.sel_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
+    "evaluation.test_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
+    "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),
+    "evaluation.max_unmeasured": (TRAINER, "test_how_much_may_be_missing_is_a_setting"),
+}
+"""The test that shows what each setting of the training changes."""
+
+
+def test_every_setting_of_the_training_is_shown_to_change_something() -> None:
+    """F38, F76, F80: a documented setting that is not wired is a lie."""
+    sections = {
+        name: Config.model_fields[name].annotation for name in ("train", "gradient", "optimizer", "skill", "evaluation")
+    }
+    settings = {f"{name}.{key}" for name, section in sections.items() for key in section.model_fields}  # type: ignore[union-attr]
+    assert SHOWN_BY.keys() == settings
+    for setting, (file, test) in SHOWN_BY.items():
+        text = (ROOT / "tests" / file).read_text("utf-8")
+        _, found, body = text.partition(f"def {test}(")
+        assert found, f"{setting}: {file} has no {test}"
+        around = text[: -len(body)].rpartition("\n\n\n")[2] + body.partition("\n\n\n")[0]
+        assert setting.partition(".")[2] in around, f"{test} does not speak of {setting}"

@@ -7,9 +7,9 @@ import os
 
 import pytest
 from hypothesis import settings
+from tests.support.bench import open_bench
 
 from skillopt.models.weights import KNOWN, cache_directory
-from tests.support.bench import open_bench
 
 __all__ = ["open_bench"]
 

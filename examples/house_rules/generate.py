@@ -31,19 +31,19 @@ SHELVES = {
     "lamps": "H1", "towels": "T6", "baskets": "D3", "notebooks": "R8",
 }  # fmt: skip
 TICKETS = {
-    "RED-1": (
+    "Q-BROKEN": (
         "the {goods} arrived broken", "one of the {goods} has a crack", "my {goods} came in pieces",
         "the {goods} in the box are damaged", "the {goods} broke on the way",
     ),
-    "BLUE-2": (
+    "Q-MONEY": (
         "I was charged twice for the {goods}", "the invoice for the {goods} is too high", "please refund the {goods}",
         "the bill for the {goods} shows a wrong price", "my card was charged for {goods} I never bought",
     ),
-    "GREEN-3": (
+    "Q-PARCEL": (
         "where is my parcel with the {goods}", "the {goods} have not arrived yet", "the delivery of the {goods} is late",
         "when will the {goods} be delivered", "my parcel with {goods} is still on its way",
     ),
-    "GREY-4": (
+    "Q-LOGIN": (
         "I cannot log in to order {goods}", "I forgot my password and need {goods}", "my account is locked, I want {goods}",
         "the login page fails when I order {goods}", "please reset my password so that I can buy {goods}",
     ),
@@ -60,10 +60,10 @@ def dates(draw: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def names(draw: random.Random) -> Iterator[tuple[str, str]]:
-    """House form of a name: family name in capitals, a slash, the given name."""
+    """House form of a name: family name, a slash, the first letter of the given name."""
     while True:
         given, family = draw.choice(GIVEN), draw.choice(FAMILY)
-        yield f"Name: {given} {family}", f"{family.upper()}/{given}"
+        yield f"Name: {given} {family}", f"{family}/{given[0]}"
 
 
 def shelves(draw: random.Random) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import Protocol
 from skillopt.config.schema import Config
 from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.events import Event
+from skillopt.models.base import ReplySchema
 from skillopt.models.structured import Answer, ReplyT
 from skillopt.skill.document import Skill
 from skillopt.types import Message, Place, Rollout, Task
@@ -37,10 +38,17 @@ class StageContext(Protocol):
         ...
 
     async def ask(
-        self, messages: Sequence[Message], place: Place, schema: type[ReplyT], *, may_fall_back: bool = False
+        self,
+        messages: Sequence[Message],
+        place: Place,
+        schema: type[ReplyT],
+        *,
+        reply_schema: ReplySchema | None = None,
+        may_fall_back: bool = False,
     ) -> Answer[ReplyT]:
         """Ask the optimizer for a structured reply; recorded evidence answers first.
 
+        Where the provider can constrain replies, they are held to `reply_schema`, by default the schema's own.
         A stage that can go on without the reply says `may_fall_back`: a provider that fails for now then gives a
         dropped answer, and this is recorded, so that a replay falls back at the same place. Otherwise the failure ends
         the run.

@@ -58,9 +58,9 @@ async def test_killed_at_five_calls_it_ends_byte_for_byte_the_same_and_pays_noth
     assert 5 <= asked_again <= 5 * in_flight
 
 
-@pytest.mark.parametrize("moment", ["written", "named"])
+@pytest.mark.parametrize(("moment", "number"), [("written", 17), ("named", 25)])
 def test_killed_at_every_few_files_it_never_goes_back_and_ends_byte_for_byte_the_same(
-    tmp_path: Path, moment: str
+    tmp_path: Path, moment: str, number: int
 ) -> None:
     """F82, F83: among them the moments between the best skill, the history and the record of a step."""
     whole = asyncio.run(train(write_run(tmp_path, settings={"env.out_root": "whole"}))).directory
@@ -69,7 +69,7 @@ def test_killed_at_every_few_files_it_never_goes_back_and_ends_byte_for_byte_the
     committed = [0]
     while not codes or codes[-1] == -SIGKILL:
         # What stands on disk already is not written again, so every start gets further than the one before.
-        process = processes().Process(target=play_until_file, args=(config, 40, moment))
+        process = processes().Process(target=play_until_file, args=(config, number, moment))
         process.start()
         process.join()
         codes.append(process.exitcode)

@@ -16,6 +16,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.support.engine import engine_environment
 
 from skillopt.config.schema import RoleSettings
 from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError
@@ -25,7 +26,6 @@ from skillopt.models.structured import ask
 from skillopt.models.weights import KNOWN
 from skillopt.step.replies import EditsReply
 from skillopt.types import JsonValue, Message, Place
-from tests.support.engine import engine_environment
 
 REAL = RoleSettings(name="local:qwen2.5-coder-0.5b")
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-
 from tests.support.engine import engine_environment
 
 COMMAND = [sys.executable, "-P", "-m", "skillopt.models.local_server"]

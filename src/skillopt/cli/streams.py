@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from typing import Any, TextIO
+from typing import IO, Any
 
 
 def is_live(*, stderr: bool = False) -> bool:
@@ -34,7 +34,7 @@ def write_utf_8() -> None:
     _reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def discard(stream: TextIO) -> None:
+def discard(stream: IO[str]) -> None:
     """Send what a stream still gets nowhere, since its reader has gone: who only watches must not end a training."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())

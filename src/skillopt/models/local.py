@@ -8,6 +8,7 @@ task the same way twice, and at most 1024 tokens a reply, since a small model th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -34,6 +35,9 @@ START_SECONDS = 300.0
 
 END_SECONDS = 5.0
 """Seconds that a server has to end by itself."""
+
+NOTICE_SECONDS = 1.0
+"""Seconds after a failed call in which a server's end may still become known."""
 
 DEFAULT_MAX_TOKENS = 1024
 """Most tokens of one reply where the settings do not say."""
@@ -91,9 +95,11 @@ class LocalServer:
         """The number that the system knows the process by."""
         return self._process.pid
 
-    @property
-    def ended(self) -> bool:
-        """Whether the process is gone."""
+    async def ended(self, *, within: float) -> bool:
+        """Return whether the process is gone, or is so within some seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._process.wait()
         return self._process.returncode is not None
 
     def last_words(self) -> str:
@@ -109,15 +115,12 @@ class LocalServer:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            async with asyncio.timeout(END_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
-            pass
+            await self.ended(within=END_SECONDS)
         finally:
-            if not self.ended:
+            if self._process.returncode is None:
                 self._process.kill()
                 await self._process.wait()
-        self._log.close()
+            self._log.close()
 
     async def _get_ready(self) -> None:
         assert self._process.stdout is not None
@@ -213,7 +216,8 @@ class LocalModel(ChatModel):
             try:
                 return await self._client.reply(request)
             except TransientModelError as error:
-                if not self._server.ended:
+                # The system tells of an end a moment after the connections have broken.
+                if not await self._server.ended(within=NOTICE_SECONDS):
                     raise
                 raise FatalModelError(
                     f"the server of {self._identity['model']} is gone ({self._server.last_words()})",

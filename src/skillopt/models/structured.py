@@ -63,7 +63,14 @@ class Answer(Generic[ReplyT]):
     dropped: str = ""
 
 
-async def ask(model: ChatModel, messages: Sequence[Message], place: Place, schema: type[ReplyT]) -> Answer[ReplyT]:
+async def ask(
+    model: ChatModel,
+    messages: Sequence[Message],
+    place: Place,
+    schema: type[ReplyT],
+    *,
+    reply_schema: ReplySchema | None = None,
+) -> Answer[ReplyT]:
     """Ask a model for a structured reply, and once more where the first one cannot be used.
 
     A reply that was cut, is empty or holds only reasoning is no proposal, whatever could be read in it.
@@ -73,6 +80,7 @@ async def ask(model: ChatModel, messages: Sequence[Message], place: Place, schem
         messages: The conversation that asks for one JSON value.
         place: Where in the run it is asked; the second request has `attempt` 1.
         schema: The form of the reply.
+        reply_schema: What the reply is constrained to where the provider can; by default the schema's own.
 
     Returns:
         The validated reply, or why there is none; the caller counts.
@@ -81,7 +89,7 @@ async def ask(model: ChatModel, messages: Sequence[Message], place: Place, schem
         TransientModelError: If the model did not answer and may later.
         FatalModelError: If it never will.
     """
-    request = ChatRequest(tuple(messages), place, schema=schema.reply_schema())
+    request = ChatRequest(tuple(messages), place, schema=reply_schema or schema.reply_schema())
     reply = await model.reply(request)
     try:
         return _answer(reply, schema, asked_again=False)

@@ -23,6 +23,7 @@ from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.errors import SkillOptError, TransientModelError
 from skillopt.evaluation.scores import mean_gate_score
 from skillopt.events import Event, RunEnded, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.models.base import ReplySchema
 from skillopt.models.journal import JournaledModel
 from skillopt.models.structured import Answer, ReplyT, ask
 from skillopt.run.accounts import Accounts
@@ -100,14 +101,20 @@ class Run:
         return self.splits.val
 
     async def ask(
-        self, messages: Sequence[Message], place: Place, schema: type[ReplyT], *, may_fall_back: bool = False
+        self,
+        messages: Sequence[Message],
+        place: Place,
+        schema: type[ReplyT],
+        *,
+        reply_schema: ReplySchema | None = None,
+        may_fall_back: bool = False,
     ) -> Answer[ReplyT]:
         """Ask the optimizer for a structured reply; what had to be repaired, asked again or dropped is counted."""
         given_up = self._evidence.get_given_up(_ANSWER, place)
         if given_up is not None:
             return self._without_answer(given_up)
         try:
-            answer = await ask(self._optimizer, messages, place, schema)
+            answer = await ask(self._optimizer, messages, place, schema, reply_schema=reply_schema)
         except TransientModelError as error:
             if not may_fall_back:
                 raise

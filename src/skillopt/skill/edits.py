@@ -135,6 +135,20 @@ def nearest_lines(skill: Skill, target: str, *, count: int = 3) -> tuple[tuple[i
     return tuple((number, lines[number]) for _, _, number in ranked)
 
 
+def target_lines(skill: Skill) -> tuple[str, ...]:
+    """Return the lines of the body that can be a target: each of them stands at exactly one place.
+
+    A reply that is held to these lines can name no target that is not there. Text without the spaces around it; in the
+    order of the document.
+    """
+    texts = (
+        skill.text[line.start : line.end].strip()
+        for line in iterate_lines(skill.text)
+        if not overlaps_protected(skill, Span(line.start, line.end))
+    )
+    return tuple(text for text in dict.fromkeys(texts) if text and len(find_places(skill, text).editable) == 1)
+
+
 def _meant(edit: Edit) -> tuple[str, str]:
     """Return the target and the content that the edit's operation reads."""
     target = "" if edit.operation is EditOperation.APPEND else trim_blank_lines(edit.target)

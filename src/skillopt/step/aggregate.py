@@ -16,9 +16,10 @@ from skillopt.concurrency import map_ordered
 from skillopt.context import StageContext
 from skillopt.events import StageProgress, StageStarted
 from skillopt.prompts import render
+from skillopt.skill.edits import target_lines
 from skillopt.state import State
 from skillopt.step.duplicates import merge_duplicates
-from skillopt.step.replies import MergeReply, as_object, read_edits, shown
+from skillopt.step.replies import MergeReply, as_object, edits_schema, read_edits, shown
 from skillopt.step.showing import show_edits, show_rejections, show_skill
 from skillopt.types import Discarded, Edit, EditState, Patch, Place
 
@@ -133,7 +134,8 @@ class _Merger:
             edits=show_edits(edits),
         )
         place = Place("aggregate", self._state.epoch, self._state.step, call.index)
-        return (await self._run.ask(messages, place, MergeReply, may_fall_back=True)).value
+        form = edits_schema(target_lines(self._state.current.skill), merge=True)
+        return (await self._run.ask(messages, place, MergeReply, reply_schema=form, may_fall_back=True)).value
 
     def _tell(self, outcome: Literal["done", "dropped"]) -> None:
         self._done += 1

@@ -13,8 +13,9 @@ from skillopt.concurrency import map_ordered
 from skillopt.context import StageContext
 from skillopt.events import StageProgress, StageStarted
 from skillopt.prompts import render
+from skillopt.skill.edits import target_lines
 from skillopt.state import State
-from skillopt.step.replies import EditsReply, read_edits, shown
+from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
 from skillopt.step.showing import show_rejections, show_skill, show_trajectories
 from skillopt.types import Discarded, EditState, Patch, Place, Rollout, SourceType
 
@@ -73,7 +74,8 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         trajectories=show_trajectories(minibatch.rollouts, most_tokens=run.config.gradient.trajectory_tokens),
     )
     place = Place("reflect", state.epoch, state.step, minibatch.index)
-    answer = await run.ask(messages, place, EditsReply)
+    form = edits_schema(target_lines(state.current.skill))
+    answer = await run.ask(messages, place, EditsReply, reply_schema=form)
     if answer.value is None:
         run.count("dropped_reflections")
         return None

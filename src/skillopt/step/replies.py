@@ -19,6 +19,10 @@ from skillopt.types import Discarded, Edit, EditOperation, EditState, JsonValue,
 _TARGETED = (EditOperation.INSERT_AFTER, EditOperation.INSERT_BEFORE, EditOperation.REPLACE, EditOperation.DELETE)
 
 
+_MOST_TARGETS, _MOST_TARGET_CHARACTERS = 250, 12_000
+"""Bounds of the schema: what hosted providers accept, and what a grammar can hold."""
+
+
 def as_object(value: object) -> dict[str, Any] | None:
     """Return a JSON object as a dictionary, or None where the value is none."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
@@ -72,28 +76,60 @@ class EditsReply(Reply):
 
     @classmethod
     def reply_schema(cls) -> ReplySchema:
-        """One schema for each kind of edit: an append has no target that could be invented."""
-        return ReplySchema(
-            "edits",
-            {
-                "type": "object",
-                "properties": {
-                    "reasoning": {"type": "string"},
-                    "edits": {"type": "array", "items": {"anyOf": _edit_schemas()}},
-                },
-                "required": ["reasoning", "edits"],
-                "additionalProperties": False,
-            },
-        )
+        """The schema where the skill's lines are not known; `edits_schema` takes them."""
+        return edits_schema(None)
 
 
-def _edit_schemas(extra: dict[str, JsonValue] | None = None) -> list[JsonValue]:
+class MergeReply(EditsReply):
+    """Merged edits; each names the edits it stands for in `sources`."""
+
+    @classmethod
+    def reply_schema(cls) -> ReplySchema:
+        """As for edits, with `sources`."""
+        return edits_schema(None, merge=True)
+
+
+def edits_schema(targets: Sequence[str] | None, *, merge: bool = False) -> ReplySchema:
+    """Return what a reply with edits is held to where the provider can: one schema for each kind of edit.
+
+    An append has no target that could be invented, and every other edit takes its target from the skill's own lines. A
+    skill without lines offers nothing but append. Lines that are too many or too long for a schema leave targets free.
+
+    Args:
+        targets: The lines that may be targets, from `skill.edits.target_lines`; None leaves targets free.
+        merge: Whether each edit names the edits it stands for, and dropping all of them takes a reason.
+    """
+    sources: dict[str, JsonValue] = {"sources": {"type": "array", "items": {"type": "integer"}}} if merge else {}
+    properties: dict[str, JsonValue] = {
+        "reasoning": {"type": "string"},
+        "edits": {"type": "array", "items": {"anyOf": _edit_schemas(targets, sources)}},
+    }
+    if merge:
+        properties["drop_all_reason"] = {"type": "string"}
+    return ReplySchema(
+        "merge" if merge else "edits",
+        {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        },
+    )
+
+
+def _edit_schemas(targets: Sequence[str] | None, extra: dict[str, JsonValue]) -> list[JsonValue]:
+    if targets is None or len(targets) > _MOST_TARGETS or sum(map(len, targets)) > _MOST_TARGET_CHARACTERS:
+        target: JsonValue = {"type": "string", "minLength": 1}
+    else:
+        target = {"type": "string", "enum": list(targets)}
     schemas: list[JsonValue] = []
     for operation in EditOperation:
-        properties: dict[str, JsonValue] = {"op": {"type": "string", "const": operation.value}, **(extra or {})}
+        if operation in _TARGETED and targets is not None and not targets:
+            continue
+        properties: dict[str, JsonValue] = {"op": {"type": "string", "const": operation.value}, **extra}
         if operation in _TARGETED:
-            properties["target"] = {"type": "string", "minLength": 1}
-        if operation != EditOperation.DELETE:
+            properties["target"] = target
+        if operation is not EditOperation.DELETE:
             properties["content"] = {"type": "string", "minLength": 1}
         schemas.append(
             {
@@ -104,28 +140,6 @@ def _edit_schemas(extra: dict[str, JsonValue] | None = None) -> list[JsonValue]:
             }
         )
     return schemas
-
-
-class MergeReply(EditsReply):
-    """Merged edits; each names the edits it stands for in `sources`."""
-
-    @classmethod
-    def reply_schema(cls) -> ReplySchema:
-        """As for edits, with the numbers of the edits that each one stands for."""
-        sources: dict[str, JsonValue] = {"sources": {"type": "array", "items": {"type": "integer"}}}
-        return ReplySchema(
-            "merge",
-            {
-                "type": "object",
-                "properties": {
-                    "reasoning": {"type": "string"},
-                    "edits": {"type": "array", "items": {"anyOf": _edit_schemas(sources)}},
-                    "drop_all_reason": {"type": "string"},
-                },
-                "required": ["reasoning", "edits"],
-                "additionalProperties": False,
-            },
-        )
 
 
 class RankingReply(Reply):

@@ -1,0 +1,139 @@
+"""The `skillopt` command: help, mistakes, exit codes, and how little it takes to answer them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from skillopt import __version__
+from skillopt.cli.main import main_eval, main_train, run
+from skillopt.errors import ConfigError, FatalModelError, MeasurementError, SkillOptError, UsageError
+from tests.support.commands import Command, in_a_process, write_tiny_run
+
+COMMANDS = ("init", "check", "train", "eval")
+HEAVY = {"aiohttp", "genai_prices", "matplotlib", "omegaconf", "pydantic_ai", "rapidfuzz", "rich.console", "xllamacpp"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_has_examples_and_exit_codes(command: Command, name: str) -> None:
+    code, said, _ = command(name, "--help")
+    assert code == 0
+    assert said.startswith(f"Usage: skillopt {name} [OPTIONS]")
+    examples = said[said.index("  Examples:") : said.index("  Exit codes:")].splitlines()[1:]
+    assert any(line.strip().startswith(f"skillopt {name}") for line in examples)
+    for line in ("0  ", "1    a setting, a file or a directory is wrong", "2    the command", "130  interrupted"):
+        assert f"\n    {line}" in said
+
+
+def test_the_help_lists_every_command_with_a_whole_sentence(command: Command) -> None:
+    code, said, _ = command("--help")
+    assert code == 0
+    for name in (*COMMANDS, "models"):
+        (line,) = (line for line in said.splitlines() if line.startswith(f"  {name} "))
+        assert line.endswith(".") and not line.endswith("...")
+
+
+def test_without_a_command_the_help_is_shown_as_misuse(command: Command) -> None:
+    code, said, error = command()
+    assert (code, said) == (2, "")
+    assert error.startswith("Usage: skillopt [OPTIONS] COMMAND")
+
+
+def test_the_version_is_shown(command: Command) -> None:
+    assert command("--version") == (0, f"skillopt {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "help_of"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'.", "skillopt"),
+        (["--frobnicate"], "No such option: --frobnicate", "skillopt"),
+        (["train", "--frobnicate"], "No such option: --frobnicate", "skillopt train"),
+        (["train", "--confg", "a.yaml"], "Possible options: --config", "skillopt train"),
+        (["check", "--config"], "'--config' requires an argument", "skillopt check"),
+        (["eval", "a.yaml", "--split"], "'--split' requires an argument", "skillopt eval"),
+        (["init", "a", "b"], "extra argument", "skillopt init"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_is_one_message(
+    command: Command, words: list[str], message: str, help_of: str
+) -> None:
+    code, said, error = command(*words)
+    assert (code, said) == (2, "")
+    first, second = error.splitlines()
+    assert first.startswith("error: ") and message in first
+    assert second == f"{help_of} --help shows what there is."
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (UsageError("wrong"), 2),
+        (ConfigError("wrong"), 1),
+        (SkillOptError("wrong"), 1),
+        (FatalModelError("wrong"), 13),
+        (MeasurementError("wrong"), 13),
+    ],
+)
+def test_our_errors_are_a_message_and_a_code(
+    capsys: pytest.CaptureFixture[str], raised: SkillOptError, code: int
+) -> None:
+    assert run([], raising(raised)) == code
+    assert capsys.readouterr() == ("", "error: wrong\n")
+
+
+def test_a_message_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    run([], raising(ConfigError("task \x1b[2J\u202e7", hint="look\there")))
+    assert capsys.readouterr().err == "error: task �[2J�7\nlook\there\n"
+
+
+def test_an_interruption_is_a_message_and_130(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([], raising(KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err.startswith("interrupted; what was recorded is kept")
+
+
+def test_a_fault_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError):
+        run([], raising(ZeroDivisionError()))
+
+
+def raising(error: BaseException) -> typer.Typer:
+    application = typer.Typer(pretty_exceptions_enable=False)
+
+    @application.command()
+    def fail() -> None:
+        raise error
+
+    return application
+
+
+@pytest.mark.parametrize(("entry", "name"), [(main_train, "skillopt-train"), (main_eval, "skillopt-eval")])
+def test_the_aliases_are_their_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, entry: typer.Typer, name: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", [f"some/where/{name}", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        entry()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"Usage: {name} [OPTIONS] [CONFIG]")
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["train", "--help"], ["train", "nofile.yaml"], ["train", "--bogus"]])
+def test_help_and_mistakes_load_nothing_heavy(tmp_path: Path, words: list[str]) -> None:
+    code = f"import sys; from skillopt.cli.main import run; run({words!r}); print(*sys.modules)"
+    import subprocess
+
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert HEAVY & set(result.stdout.split()) == set()
+
+
+def test_a_terminal_without_unicode_gets_question_marks(tmp_path: Path) -> None:
+    ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    write_tiny_run(tmp_path / "työ")
+    code, said, error = in_a_process("check", "työ/config.yaml", "--offline", cwd=tmp_path, environment=ascii_only)
+    assert (code, error) == (0, "")
+    assert said.isascii()
+    assert "/ty??/config.yaml" in said or "/ty?/config.yaml" in said

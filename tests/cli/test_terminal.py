@@ -1,0 +1,91 @@
+"""How text and tables are written."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+import pytest
+
+from skillopt.cli.terminal import WIDTH_OF_A_LOG, console, new_table, say, say_unbroken, show_table
+
+LONG = "word " * 40
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Put a terminal of 30 columns on standard output."""
+    out = Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    for name, value in {"TERM": "xterm", "COLUMNS": "30", "NO_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+    return out
+
+
+def log_file(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Put a log on standard output."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return out
+
+
+def test_a_log_gets_each_line_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_file(monkeypatch)
+    say(LONG)
+    assert log.getvalue() == LONG + "\n"
+
+
+def test_a_terminal_gets_its_words_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = narrow_terminal(monkeypatch)
+    say(LONG)
+    assert max(len(line) for line in narrow.getvalue().splitlines()) <= 30
+
+
+def test_a_line_that_is_copied_is_never_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = narrow_terminal(monkeypatch)
+    path = "/some/where/" + "x" * 100
+    say_unbroken(path)
+    assert narrow.getvalue() == path + "\n"
+
+
+def test_text_is_text_and_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_file(monkeypatch)
+    say("[bold]:smile: [link=x]y[/link][/]")
+    assert log.getvalue() == "[bold]:smile: [link=x]y[/link][/]\n"
+
+
+def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = narrow_terminal(monkeypatch)
+    say("careful", style="yellow")
+    assert "33m" not in narrow.getvalue()
+
+
+def test_a_table_in_a_log_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_file(monkeypatch)
+    table = new_table("name", "text", right=frozenset({"name"}))
+    table.add_row("a", "b" * (WIDTH_OF_A_LOG + 20))
+    show_table(table)
+    lines = log.getvalue().splitlines()
+    assert WIDTH_OF_A_LOG - 10 < max(map(len, lines)) <= WIDTH_OF_A_LOG
+    assert log.getvalue().count("b") == WIDTH_OF_A_LOG + 20  # folded and not cut
+
+
+def test_a_log_is_as_wide_as_its_reader_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    log_file(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "50")
+    assert console().width == 50
+
+
+def test_a_console_goes_on_when_its_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        os.close(reader)
+        say("nobody reads")
+        say("nobody minds")

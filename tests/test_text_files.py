@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import RunDirectoryError
-from skillopt.text_files import safe_name, write_json_atomically, write_text_atomically
+from skillopt.text_files import remove_partial_files, safe_name, write_json_atomically, write_text_atomically
 
 
 def test_text_is_written_as_utf8_with_its_own_line_ends(tmp_path: Path) -> None:
@@ -150,3 +150,36 @@ def test_every_name_is_safe_on_every_system(identifier: str) -> None:
     assert not set(name) & set('<>:"/\\|?* .')
     assert not any(unicodedata.category(char)[0] == "C" for char in name)
     assert Path(name).name == name
+
+
+def test_a_file_that_holds_the_text_already_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay passes hundreds of files that are right; writing them again would take seconds of waiting for disks."""
+    path = tmp_path / "page.md"
+    write_text_atomically(path, "Größe\n")
+    monkeypatch.setattr(os, "fsync", None)
+    write_text_atomically(path, "Größe\n")
+    with pytest.raises(TypeError):
+        write_text_atomically(path, "Grösse\n")
+    assert path.read_text("utf-8") == "Größe\n"
+
+
+def test_a_page_that_need_not_be_durable_waits_for_no_disk_and_is_never_half_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "page.md"
+    write_text_atomically(path, "old")
+    monkeypatch.setattr(os, "fsync", None)
+    with path.open(encoding="utf-8") as reader:
+        write_text_atomically(path, "new", durable=False)
+        assert reader.read() == "old"
+    assert path.read_text("utf-8") == "new"
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    kept = [tmp_path / name for name in (".partial", ".x.partial", "0123456789abcdef.partial", "a.md")]
+    left = [tmp_path / ".0123456789abcdef.partial", tmp_path / "steps" / ".fedcba9876543210.partial"]
+    left[1].parent.mkdir()
+    for path in (*kept, *left):
+        path.write_text("half", "utf-8")
+    remove_partial_files(tmp_path)
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)

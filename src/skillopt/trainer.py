@@ -53,7 +53,7 @@ def scheduled_budget(run: Run, step: int) -> int:
         step=step,
         total_steps=run.total_steps,
         maximum=optimizer.learning_rate,
-        minimum=optimizer.min_learning_rate,
+        minimum=optimizer.lowest_learning_rate,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from skillopt.errors import ConfigError, FatalModelError, MeasurementError, Skil
 from tests.support.commands import Command, in_a_process, write_tiny_run
 
 COMMANDS = ("init", "check", "train", "eval")
-HEAVY = {"aiohttp", "genai_prices", "matplotlib", "omegaconf", "pydantic_ai", "rapidfuzz", "rich.console", "xllamacpp"}
+HEAVY = {"aiohttp", "genai_prices", "matplotlib", "omegaconf", "pydantic_ai", "rich.console", "xllamacpp"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -112,7 +114,7 @@ def raising(error: BaseException) -> typer.Typer:
 
 @pytest.mark.parametrize(("entry", "name"), [(main_train, "skillopt-train"), (main_eval, "skillopt-eval")])
 def test_the_aliases_are_their_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, entry: typer.Typer, name: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, entry: Callable[[], None], name: str
 ) -> None:
     monkeypatch.setattr(sys, "argv", [f"some/where/{name}", "--help"])
     with pytest.raises(SystemExit) as ended:
@@ -124,8 +126,6 @@ def test_the_aliases_are_their_command(
 @pytest.mark.parametrize("words", [[], ["--help"], ["train", "--help"], ["train", "nofile.yaml"], ["train", "--bogus"]])
 def test_help_and_mistakes_load_nothing_heavy(tmp_path: Path, words: list[str]) -> None:
     code = f"import sys; from skillopt.cli.main import run; run({words!r}); print(*sys.modules)"
-    import subprocess
-
     result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert HEAVY & set(result.stdout.split()) == set()
 

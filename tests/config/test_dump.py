@@ -33,4 +33,4 @@ def test_a_key_of_the_environment_that_only_one_has_is_a_difference() -> None:
 def test_every_setting_is_written() -> None:
     assert flattened(CONFIG)["model", "target", "name"] == "a:c"
     assert flattened(CONFIG)["env", "fields"] == {}
-    assert "min_learning_rate: 2" in to_yaml(CONFIG)
+    assert "lr_scheduler: cosine" in to_yaml(CONFIG)

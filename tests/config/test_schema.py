@@ -35,3 +35,8 @@ def test_a_ratio_is_three_whole_numbers_above_zero(ratio: str) -> None:
 
 def test_keys_of_the_environment_are_kept_for_it() -> None:
     assert EnvSettings.model_validate({"scorer": "f1"}).model_extra == {"scorer": "f1"}
+
+
+@pytest.mark.parametrize(("learning_rate", "lowest"), [(8, 2), (4, 2), (2, 2), (1, 1), (0, 0)])
+def test_the_lowest_edit_budget_is_two_unless_the_highest_is_lower(learning_rate: int, lowest: int) -> None:
+    assert OptimizerSettings(learning_rate=learning_rate).lowest_learning_rate == lowest

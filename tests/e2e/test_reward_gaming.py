@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.bench import text_of
 from tests.support.runs import SMALL, read_json, write_run
 
 from skillopt.api import train
-from skillopt.events import Event, Warned
+from skillopt.events import Event, StageStarted, Warned
 from skillopt.models.base import ChatRequest
-from skillopt.run.outcome import EndState, Outcome
+from skillopt.run.outcome import EndState
 from skillopt.simulation.scripted import ScriptedModel
 from skillopt.simulation.server import SimulatedServer
 
 SURFACE_RULE = "Answer with the title line."
 
 
-def rows(split: str, numbers: Sequence[int], *, in_title: bool) -> str:
-    """Documents whose answer stands in the body; in some of them the title happens to hold it."""
+def rows(split: str, *, in_title: int = 0, in_body: int = 0, nowhere: int = 0) -> str:
+    """Documents of which some hold the answer in their title, some in their body and some nowhere."""
     lines: list[dict[str, Any]] = []
-    for number in numbers:
+    for number, place in enumerate(["title"] * in_title + ["body"] * in_body + ["nowhere"] * nowhere):
         answer = f"order {number}"
-        title, body = (answer, "no order") if in_title else (f"Weekly report {number}", answer)
-        lines.append({"id": f"{split}{number}", "question": f"{title}\n{body}\nWhich order?", "answer": answer})
+        title = answer if place == "title" else "Weekly report"
+        body = answer if place == "body" else "nothing new"
+        question = f"{title}\n{body}\nWhich order does {split} {number} speak of?"
+        lines.append({"id": f"{split}{number}", "question": question, "answer": answer})
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
@@ -40,32 +42,46 @@ def gamer(request: ChatRequest) -> dict[str, Any]:
     return {"reasoning": "The title always wins.", "edits": [{"op": "append", "content": f"- {SURFACE_RULE}"}]}
 
 
-async def train_on_reports(directory: Path, *, told: list[Event]) -> Outcome:
-    server = SimulatedServer(
-        SMALL, target=ScriptedModel(reader, name="reader"), optimizer=ScriptedModel(gamer, name="gamer")
-    )
-    async with server:
-        config = write_run(directory, server=server, settings={"train.num_epochs": 1, "env.split_mode": "split_dir",
-                                                               "env.split_dir": "."})  # fmt: skip
-        (directory / "tasks.jsonl").unlink()
-        (directory / "train.jsonl").write_text(rows("train", range(8), in_title=True), "utf-8")
-        (directory / "val.jsonl").write_text(rows("val", range(100, 108), in_title=False), "utf-8")
-        (directory / "test.jsonl").write_text(rows("test", range(200, 208), in_title=False), "utf-8")
-        return await train(config, subscribers=[told.append])
-
-
 async def test_a_surface_rule_that_helps_on_training_tasks_loses_and_stays_visible(tmp_path: Path) -> None:
     """F28: a standing test that reward-gaming edits lose."""
-    told: list[Event] = []
-    outcome = await train_on_reports(tmp_path, told=told)
+    models = {"target": ScriptedModel(reader, name="reader"), "optimizer": ScriptedModel(gamer, name="gamer")}
+    async with SimulatedServer(SMALL, **models) as server:
+        config = write_run(tmp_path, server=server, settings={"train.num_epochs": 1, "env.split_mode": "split_dir",
+                                                              "env.split_dir": ".", "env.data_path": None})  # fmt: skip
+        (tmp_path / "tasks.jsonl").unlink()
+        (tmp_path / "train.jsonl").write_text(rows("train", in_title=8), "utf-8")
+        (tmp_path / "val.jsonl").write_text(rows("val", in_body=6, nowhere=2), "utf-8")
+        (tmp_path / "test.jsonl").write_text(rows("test", in_body=8), "utf-8")
+        outcome = await train(config)
+
     assert outcome.state is EndState.ALL_REJECTED
-    assert SURFACE_RULE not in outcome.best_skill.text
-    assert SURFACE_RULE not in (tmp_path / "run" / "best_skill.md").read_text("utf-8")
-    assert outcome.summary["selection"]["best"]["shown"] == outcome.summary["test"]["best"]["shown"] == "8/8 (100.0 %)"
+    assert outcome.best_skill.text == SMALL.seed_skill()
+    assert outcome.summary["test"]["best"]["shown"] == "8/8 (100.0 %)"
+    first, *later = read_json(outcome.directory / "history.json")[1:]
+    assert (first["action"], first["edits"]["applied"]) == ("reject", 1)
+    assert first["train_acc"] == 0
+    assert first["candidate_val_acc_upper_bound"] <= first["val_acc"] == 0.75
+    assert {record["action"] for record in later} == {"reject"}
+    tried = outcome.directory / "steps" / "step_0001"
+    assert SURFACE_RULE in (tried / "candidate_skill.md").read_text("utf-8")
+    (edit,) = read_json(tried / "edit_apply_report.json")
+    assert (edit["status"], edit["content"]) == ("applied", f"- {SURFACE_RULE}")
+    # The optimizer is told that it lost, and why.
+    asked = [text_of(request) for request in models["optimizer"].requests]
+    assert SURFACE_RULE not in asked[0]
+    assert SURFACE_RULE in asked[-1]
 
 
-async def test_it_is_tried_only_where_the_gate_can_say_no(tmp_path: Path) -> None:
-    """A seed skill that solves the selection split is saturated: the surface rule is not even asked for."""
+async def test_a_score_of_the_shape_alone_is_warned_of_before_anything_is_trained_on_it(tmp_path: Path) -> None:
+    """F27: whoever scores by a heading gets a skill that asks for the heading."""
     told: list[Event] = []
-    outcome = await train_on_reports(tmp_path, told=told)
-    assert read_json(outcome.directory / "history.json")
+    shape = {"env.scorer": "pattern", "env.pattern": "## Results", "env.pattern_match": "search",
+             "env.extraction": "whole", "train.num_epochs": 1}  # fmt: skip
+    await train(write_run(tmp_path, settings=shape), subscribers=[told.append])
+    kinds = [type(event) for event in told]
+    (number,) = (
+        number
+        for number, event in enumerate(told)
+        if isinstance(event, Warned) and "shape of an answer" in event.message
+    )
+    assert number < kinds.index(StageStarted)

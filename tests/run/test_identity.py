@@ -98,6 +98,16 @@ def test_other_code_of_an_environment_is_refused(tmp_path: Path) -> None:
     assert "environment.scorer." in said
 
 
+def test_other_prompts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version's prompts would be asked, and paid, from the middle of a run on."""
+    before = set_up(tmp_path)
+    with EvidenceStore(Path(":memory:")) as evidence:
+        claim(evidence, before)
+        monkeypatch.setattr("skillopt.run.identity.prompts_digest", lambda: "other")
+        with pytest.raises(RunDirectoryError, match=r'prompts \(digest\): "[0-9a-f]{64}" -> "other"'):
+            claim(evidence, before)
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -78,6 +78,31 @@ def test_a_kill_between_two_files_leaves_none_that_names_what_is_not_there(
         assert (tmp_path / "best_skill.md").read_text("utf-8") == "# Better\n"
 
 
+def test_a_replay_never_takes_history_or_best_skill_back(tmp_path: Path) -> None:
+    """F82: a start that is interrupted while it replays would otherwise leave the seed as the best skill."""
+    after, step = accepted_step()
+    first = Views(tmp_path)
+    first.write_baseline(after.seed, {"step": 0})
+    first.write_step(after, step, {"step": 1})
+    again = Views(tmp_path)
+    again.write_baseline(after.seed, {"step": 0})
+    assert read_json(tmp_path / "history.json") == [{"step": 0}, {"step": 1}]
+    assert (tmp_path / "best_skill.md").read_text("utf-8") == "# Better\n"
+    again.write_step(after, step, {"step": 1})
+    again.write_step(after, step, {"step": 2})
+    assert read_json(tmp_path / "history.json") == [{"step": 0}, {"step": 1}, {"step": 2}]
+
+
+@pytest.mark.parametrize("found", ['[{"step": 9}, {"step": 1}]', '[{"step": 0}, {"st', '"no list"', "\ud800"])
+def test_a_history_that_is_not_this_replays_is_written_anew(tmp_path: Path, found: str) -> None:
+    """F83: other prices change past records; a damaged file is no past at all."""
+    (tmp_path / "history.json").write_bytes(found.encode("utf-8", "surrogatepass"))
+    (tmp_path / "best_skill.md").write_text("who knows", "utf-8")
+    Views(tmp_path).write_baseline(measured([1, 0], "# Seed\n"), {"step": 0})
+    assert read_json(tmp_path / "history.json") == [{"step": 0}]
+    assert (tmp_path / "best_skill.md").read_text("utf-8") == "# Seed\n"
+
+
 def test_the_test_split_is_shown_for_both_skills_where_it_was_measured(tmp_path: Path) -> None:
     Views(tmp_path).write_tests(seed=[rollout(1, 0)], best=[])
     assert [path.name for path in tmp_path.iterdir()] == ["test_eval_baseline"]

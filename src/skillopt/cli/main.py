@@ -88,7 +88,8 @@ def run(arguments: Sequence[str], application: typer.Typer = app, *, program: st
     except SkillOptError as error:
         return _report(error)
     except typer.TyperException as error:
-        return _report_misuse(error, program)
+        named = words[:1] if any(known.name in words[:1] for known in application.registered_commands) else []
+        return _report_misuse(error, " ".join([program, *named]))
     except KeyboardInterrupt:
         result = INTERRUPTED
     if result == INTERRUPTED:
@@ -107,13 +108,18 @@ def _report(error: SkillOptError) -> int:
     return ERROR
 
 
-def _report_misuse(error: typer.TyperException, program: str) -> int:
-    """Say what the parser could not make sense of, and where the help is."""
+def _report_misuse(error: typer.TyperException, called: str) -> int:
+    """Say what the parser could not make sense of, and where the help is.
+
+    Args:
+        error: The parser's.
+        called: The program with its command, for an error that does not know where it happened.
+    """
     message = error.format_message()
     if message.startswith("Usage:"):
         _print(message)  # no command was named, so the parser's message is the whole page
         return MISUSE
-    command = getattr(getattr(error, "ctx", None), "command_path", program)
+    command = getattr(getattr(error, "ctx", None), "command_path", called)
     _print(f"error: {message}\n{command} --help shows what there is.")
     return MISUSE
 

@@ -118,16 +118,21 @@ class OptimizerSettings(Section):
 
     learning_rate: Count = 4
     """Most edits a step. 0 applies nothing."""
-    min_learning_rate: Count = 2
-    """Most edits a step at the end of a decaying schedule."""
+    min_learning_rate: Count | None = None
+    """Most edits a step at the end of a decaying schedule; by default 2, or `learning_rate` where that is lower."""
     lr_scheduler: Literal["constant", "linear", "cosine"] = "cosine"
     """How the edit budget goes from `learning_rate` to `min_learning_rate`."""
     near_duplicate: Annotated[float, Field(ge=0.0, le=100.0)] = 90.0
     """Similarity (0 to 100) from which two edits are merged without a model; 100 merges equal ones only."""
 
+    @property
+    def lowest_learning_rate(self) -> int:
+        """The value of `min_learning_rate`, or its default."""
+        return min(2, self.learning_rate) if self.min_learning_rate is None else self.min_learning_rate
+
     @model_validator(mode="after")
     def _minimum_below_maximum(self) -> Self:
-        if self.lr_scheduler != "constant" and self.min_learning_rate > self.learning_rate:
+        if self.lr_scheduler != "constant" and self.lowest_learning_rate > self.learning_rate:
             raise ValueError(
                 f"min_learning_rate is {self.min_learning_rate}, above learning_rate {self.learning_rate}; "
                 "lower it or raise learning_rate"

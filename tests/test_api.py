@@ -1,0 +1,211 @@
+"""Training and evaluating as a program does that uses the library."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support.runs import SMALL, views, write_run
+
+import skillopt
+from skillopt import Skill, load_config
+from skillopt.api import Evaluation, evaluate, split_tasks, train
+from skillopt.errors import ConfigError, FatalModelError
+from skillopt.events import Event, RunEnded, RunStarted
+from skillopt.models.retry import Retry
+from skillopt.run.outcome import EndState
+from skillopt.run.setup import Setup, prepare
+from skillopt.simulation.server import SimulatedServer
+from skillopt.simulation.weather import Call, Fault, scripted
+from skillopt.simulation.world import World
+from skillopt.types import Place, Role, Rollout
+
+
+def set_up(config: Path) -> Setup:
+    return prepare(load_config(config))
+
+
+def test_the_package_offers_both() -> None:
+    assert (skillopt.train, skillopt.evaluate) == (train, evaluate)
+
+
+async def test_a_file_and_overrides_are_enough_to_train(tmp_path: Path) -> None:
+    outcome = await train(str(write_run(tmp_path)), ["train.num_epochs=1"])
+    assert outcome.state is EndState.IMPROVED
+    assert outcome.directory == tmp_path / "run"
+    assert outcome.best_skill == Skill.load(tmp_path / "run" / "best_skill.md")
+    assert outcome.summary["epoch_stats"][-1]["epoch"] == 1
+
+
+async def test_a_loaded_configuration_trains_too_and_every_subscriber_is_told(tmp_path: Path) -> None:
+    one: list[Event] = []
+    other: list[Event] = []
+    loaded = load_config(write_run(tmp_path), ["train.num_epochs=1"])
+    outcome = await train(loaded, subscribers=[one.append, other.append])
+    assert one == other
+    assert isinstance(one[0], RunStarted)
+    assert one[-1] == RunEnded("improved", outcome.message, outcome.summary)
+
+
+async def test_what_is_wrong_with_a_configuration_is_said_before_a_directory_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="skill_init"):
+        await train(write_run(tmp_path, settings={"env.skill_init": "nowhere.md"}))
+    assert not (tmp_path / "run").exists()
+
+
+async def test_several_runs_in_one_process_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """No global state: other worlds, metrics and seeds at the same time give what each gives alone."""
+    worlds = {"a": SMALL, "b": World(4, rules=4, tasks=32), "c": World(8, rules=4, tasks=32)}
+    settings = {"b": {"train.seed": 3}, "c": {"evaluation.gate_metric": "mixed", "optimizer.learning_rate": 3}}
+    configs = {name: write_run(tmp_path / name, world, settings=settings.get(name)) for name, world in worlds.items()}
+    alone = {}
+    for name, config in configs.items():
+        await train(config, [f"env.out_root={tmp_path / name / 'alone'}"])
+        alone[name] = views(tmp_path / name / "alone")
+    await asyncio.gather(*(train(config) for config in configs.values()))
+    assert {name: views(tmp_path / name / "run") for name in configs} == alone
+    assert len({text["best_skill.md"] for text in alone.values()}) == 3
+
+
+async def test_training_and_evaluation_measure_the_same_thing(tmp_path: Path) -> None:
+    """F8: one set-up; what the run measured answers an evaluation by the same configuration, and nothing is paid."""
+    async with SimulatedServer(SMALL) as server:
+        config = write_run(tmp_path, server=server)
+        outcome = await train(config)
+        asked, setup = len(server.calls), set_up(config)
+        skills = [setup.seed_skill, outcome.best_skill]
+        found = await evaluate(setup, skills, setup.splits.test, directory=outcome.directory)
+        assert len(server.calls) == asked
+        for name, rollouts in zip(("seed", "best"), found.rollouts, strict=True):
+            solved = sum(rollout.score.hard for rollout in rollouts if rollout.score)
+            assert solved == outcome.summary["test"][name]["solved"]
+        assert found.spent.usage.calls == 0
+        # A copy of the evidence is as good, and another split, skill or set of settings is asked for.
+        await evaluate(setup, [Skill.parse("New.\n")], setup.splits.test, directory=outcome.directory)
+        assert len(server.calls) == asked + 8
+        other = prepare(load_config(config, ["env.prompt=Please: {question}"]))
+        await evaluate(other, [setup.seed_skill], other.splits.test, directory=outcome.directory)
+        assert len(server.calls) == asked + 16
+
+
+async def test_an_evaluation_first_saves_the_training_nothing_but_its_keys_are_the_same(tmp_path: Path) -> None:
+    """F8: the very same keys, however the evidence came about."""
+
+    def keys(directory: Path) -> set[str]:
+        with closing(sqlite3.connect(directory / "evidence.sqlite")) as evidence:
+            return {key for (key,) in evidence.execute("SELECT key FROM rollouts")}
+
+    config = write_run(tmp_path, settings={"train.num_epochs": 1})
+    setup = set_up(config)
+    await evaluate(setup, [setup.seed_skill], setup.splits.val, directory=tmp_path / "evaluation")
+    await train(config)
+    assert len(keys(tmp_path / "evaluation")) == 8
+    assert keys(tmp_path / "evaluation") < keys(tmp_path / "run")
+
+
+async def test_skills_are_compared_task_by_task_with_the_first(tmp_path: Path) -> None:
+    setup = set_up(write_run(tmp_path))
+    perfect = Skill.parse(SMALL.perfect_skill())
+    found = await evaluate(
+        setup, [setup.seed_skill, perfect, setup.seed_skill], setup.splits.test, directory=tmp_path / "e"
+    )
+    assert [len(rollouts) for rollouts in found.rollouts] == [8, 8, 8]
+    assert [rollout.task for rollout in found.rollouts[0]] == list(setup.splits.test)
+    better, same = found.differences
+    assert better is not None
+    assert same is not None
+    assert (better.difference, better.sign_test.better, better.sign_test.worse) == (1, 8, 0)
+    assert (same.difference, same.sign_test.better) == (0, 0)
+    assert found.spent.usage.calls == 16
+    assert found.spent.dollars == 0.0
+
+
+async def test_a_second_skill_in_the_same_directory_makes_its_own_calls(tmp_path: Path) -> None:
+    """More 1."""
+    setup = set_up(write_run(tmp_path))
+    perfect = Skill.parse(SMALL.perfect_skill())
+
+    async def solved(skill: Skill, tasks: int) -> tuple[int, int]:
+        found = await evaluate(setup, [skill], setup.splits.test[:tasks], directory=tmp_path / "e")
+        return sum(rollout.score.hard for rollout in found.rollouts[0] if rollout.score), found.spent.usage.calls
+
+    assert await solved(setup.seed_skill, 2) == (0, 2)
+    assert await solved(perfect, 2) == (2, 2)
+    assert await solved(perfect, 8) == (8, 6)
+
+
+async def test_what_cannot_be_measured_takes_part_in_no_comparison(tmp_path: Path) -> None:
+    """F1, F9: and an evaluation does not end for it."""
+    setup = set_up(write_run(tmp_path))
+    lost = setup.splits.test[0].fields["question"]
+
+    def weather(call: Call) -> Fault | None:
+        return Fault("status", 500) if lost in str(call.body["messages"]) else None
+
+    async with SimulatedServer(SMALL, weather=weather) as server:
+        setup = set_up(write_run(tmp_path, server=server))
+        perfect = Skill.parse(SMALL.perfect_skill())
+        found = await evaluate(setup, [setup.seed_skill, perfect], setup.splits.test, directory=tmp_path / "e")
+        nothing = await evaluate(setup, [setup.seed_skill, perfect], setup.splits.test[:1], directory=tmp_path / "e")
+    assert [rollout.measured for rollout in found.rollouts[1]] == [False] + [True] * 7
+    (difference,) = found.differences
+    assert difference is not None
+    assert (difference.tasks, difference.difference) == (7, 1)
+    assert nothing.differences == (None,)
+
+
+async def test_a_target_that_can_never_answer_ends_an_evaluation(tmp_path: Path) -> None:
+    """F2."""
+    async with SimulatedServer(SMALL, api_key="needed") as server:
+        setup = set_up(write_run(tmp_path, server=server))
+        with pytest.raises(FatalModelError, match="Incorrect API key"):
+            await evaluate(setup, [setup.seed_skill], setup.splits.test, directory=tmp_path / "e", environment={})
+
+
+async def test_who_wants_to_watch_an_evaluation_is_told_of_rollouts_and_retries(tmp_path: Path) -> None:
+    told: list[tuple[str, str, bool]] = []
+    retries: list[tuple[Role, int]] = []
+
+    def observe(place: Place, key: str, rollout: Rollout, *, recorded: bool) -> None:
+        told.append((place.stage, rollout.task.id, recorded))
+
+    def on_retry(role: Role, retry: Retry) -> None:
+        retries.append((role, retry.attempt))
+
+    async with SimulatedServer(SMALL, weather=scripted([Fault("status", 503)])) as server:
+        setup = set_up(write_run(tmp_path, server=server, settings={"model.target.attempts": 2}))
+        tasks = setup.splits.test[:2]
+        for _ in range(2):
+            found = await evaluate(
+                setup, [setup.seed_skill], tasks, directory=tmp_path / "e", observer=observe, on_retry=on_retry
+            )
+            assert isinstance(found, Evaluation)
+    assert retries == [("target", 1)]
+    assert sorted(told[:2]) == sorted(("eval", task.id, False) for task in tasks)
+    assert sorted(told[2:]) == sorted(("eval", task.id, True) for task in tasks)
+
+
+async def test_the_gates_metric_is_the_one_of_the_comparison(tmp_path: Path) -> None:
+    """A skill that knows half of the rules has more partial credit than solved tasks to show."""
+    world = World(5, rules=4, tasks=32, rules_per_task=2)
+    half = Skill.parse(world.skill([rule.sentence for rule in world.rules[:2]]))
+    found = []
+    for metric in ("hard", "soft"):
+        scored = {"env.scorer": "f1", "evaluation.gate_metric": metric}
+        setup = set_up(write_run(tmp_path, world, settings=scored))
+        tasks = split_tasks(setup, "all")
+        found.append(await evaluate(setup, [setup.seed_skill, half], tasks, directory=tmp_path / "e"))
+    (hard,), (soft,) = (each.differences for each in found)
+    assert hard is not None
+    assert soft is not None
+    assert soft.difference > hard.difference > 0
+    assert found[1].spent.usage.calls == 0
+
+
+def test_all_is_every_split_once_in_order(tmp_path: Path) -> None:
+    setup = set_up(write_run(tmp_path))
+    assert split_tasks(setup, "all") == setup.splits.train + setup.splits.val + setup.splits.test
+    assert split_tasks(setup, "val") == setup.splits.val

@@ -205,12 +205,19 @@ async def test_a_second_start_replays_without_a_paid_call(tmp_path: Path) -> Non
     assert views(tmp_path / "run") == before
 
 
-async def test_an_unchanged_skill_is_measured_once_on_the_test_split(open_bench: OpenBench) -> None:
-    """More 17."""
-    bench = open_bench(optimizer=USELESS, settings=ONE_EPOCH)
+@pytest.mark.parametrize("lost", ["", "q9"])
+async def test_an_unchanged_skill_is_measured_once_on_the_test_split(open_bench: OpenBench, lost: str) -> None:
+    """More 17: nor is what could not be measured for it."""
+
+    def script(request: ChatRequest) -> Said:
+        return TransientModelError("down") if request.messages[-1].content == lost else look_up(request)
+
+    settings = {**ONE_EPOCH, "evaluation.max_unmeasured": 0.5}
+    bench = open_bench(optimizer=USELESS, target=script, settings=settings)
     outcome = await train(bench)
     assert asked_at(bench, "test") == ["q8", "q9"]
     assert outcome.summary["test"]["seed"] == outcome.summary["test"]["best"]
+    assert outcome.summary["test"]["seed"]["unmeasured"] == bool(lost)
 
 
 async def test_the_same_skill_on_the_same_task_is_never_paid_twice(open_bench: OpenBench) -> None:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-from skillopt.cli.main import run
 from tests.support.commands import Command, Said
 from tests.support.runs import write_run
+
+from skillopt.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def nobody_says_how_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take out what the machine, or whoever runs the tests, says of the terminal."""
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
     """Run `skillopt` in this process, in a directory of the test's own and with no terminal."""
     monkeypatch.chdir(tmp_path)
-    for name in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
 
     def call(*words: str | Path) -> Said:
         capsys.readouterr()
@@ -50,10 +54,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """Train once for all tests that only look; the directories' names have spaces and letters beyond ASCII."""
     config = write_run(tmp_path_factory.mktemp("työ kansio"))
     out, err = io.StringIO(), io.StringIO()
-    columns = os.environ.pop("COLUMNS", None)
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = run(["train", str(config)])
-    finally:
-        os.environ.update({} if columns is None else {"COLUMNS": columns})
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        patch.delenv("COLUMNS", raising=False)
+        code = run(["train", str(config)])
     return Finished(config, config.parent / "run", (code, out.getvalue(), err.getvalue()))

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
 from tests.support.commands import SKILLOPT, clean_environment
 
 

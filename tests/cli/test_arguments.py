@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.commands import write_tiny_run
 
 from skillopt.cli.arguments import load
 from skillopt.errors import ConfigError, UsageError
-from tests.support.commands import write_tiny_run
 
 
 @pytest.fixture

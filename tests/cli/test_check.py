@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from pytest_httpserver import HTTPServer
-
 from tests.support.commands import Command, at_server, write_tiny_run
 
 CHAT = "/v1/chat/completions"
@@ -76,7 +75,11 @@ def test_each_model_is_asked_once_in_the_way_of_the_training(
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(401, "Incorrect API key provided: sk-old"), (404, "The model `stub-target` does not exist"), (400, "too outdated")],
+    [
+        (401, "Incorrect API key provided: sk-old"),
+        (404, "The model `stub-target` does not exist"),
+        (400, "too outdated"),
+    ],
 )
 def test_a_model_that_can_never_answer_is_told_in_its_own_words(
     command: Command, tmp_path: Path, httpserver: HTTPServer, status: int, words: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.runs import SMALL, write_run
 
 from skillopt.cli.preflight import ask_models
 from skillopt.config.load import load_config
 from skillopt.run.setup import prepare
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Fault, scripted
-from tests.support.runs import SMALL, write_run
 
 
 async def test_a_failure_that_passes_is_tried_again_and_told(

@@ -45,7 +45,7 @@ def test_what_cannot_be_shown_becomes_a_question_mark(monkeypatch: pytest.Monkey
     text, raw = stream("ascii")
     monkeypatch.setattr(sys, "stdout", text)
     replace_what_cannot_be_shown()
-    print("日本 ok")
+    text.write("日本 ok\n")
     assert raw.getvalue() == b"?? ok\n"
 
 
@@ -53,7 +53,7 @@ def test_json_is_utf_8_on_every_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
     text, raw = stream("ascii")
     monkeypatch.setattr(sys, "stdout", text)
     write_utf_8()
-    print('"日本 \ud800"')
+    text.write('"日本 \ud800"\n')
     assert raw.getvalue() == '"日本 \\ud800"\n'.encode()
 
 

@@ -178,7 +178,7 @@ async def test_a_cancelled_start_leaves_no_process(tmp_path: Path, gguf: str) ->
     async with LocalServers(environment) as servers:
         opening = asyncio.create_task(open_local(RoleSettings(name=gguf), servers=servers))
         while not (started.exists() and started.read_text("utf-8")):
-            await asyncio.sleep(0.01)
+            await asyncio.to_thread(os.sched_yield)
         opening.cancel()
         with pytest.raises(asyncio.CancelledError):
             await opening
@@ -219,20 +219,20 @@ async def test_cancelling_frees_the_slot_of_the_real_server() -> None:
         model = await open_local(REAL, servers=servers)
         (server,) = servers.running
 
-        async def busy() -> bool:
+        async def wait_until(busy: bool) -> None:
             address = server.address.removesuffix("/v1") + "/slots"
-            async with session.get(address, headers={"Authorization": f"Bearer {server.key}"}) as response:
-                return any(slot["is_processing"] for slot in await response.json())
+            async with asyncio.timeout(20):  # the whole reply would take much longer
+                slots: list[Any] = []
+                while not slots or any(slot["is_processing"] for slot in slots) != busy:
+                    async with session.get(address, headers={"Authorization": f"Bearer {server.key}"}) as response:
+                        slots = await response.json()
 
         call = asyncio.create_task(model.reply(request("Write the numbers from one to one thousand in words.")))
-        while not await busy():
-            assert not call.done()
+        await wait_until(busy=True)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        async with asyncio.timeout(15):  # the whole reply would take much longer
-            while await busy():
-                await asyncio.sleep(0.02)
+        await wait_until(busy=False)
         await model.close()
 
 

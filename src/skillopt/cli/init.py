@@ -42,7 +42,6 @@ def init(
     """
     from skillopt.cli.starter import starter_files
     from skillopt.cli.streams import plain
-    from skillopt.cli.terminal import say, say_unbroken
     from skillopt.models.providers import parse_model_name
     from skillopt.text_files import write_text_atomically
 
@@ -56,6 +55,8 @@ def init(
     present = [str(directory / name) for name in files if (directory / name).exists()]
     if present:
         raise UsageError(f"already there, and not overwritten: {', '.join(present)}", hint="Name another directory.")
+    from skillopt.cli.terminal import say, say_unbroken
+
     for name, text in files.items():
         write_text_atomically(directory / name, text)
         say_unbroken(f"wrote {plain(str(directory / name))}")

@@ -12,17 +12,18 @@ END_STATES: Mapping[EndState, str] = {
     EndState.NO_CANDIDATES: "no step made a skill that differs from the seed",
     EndState.SATURATED: "the seed has the highest possible score already",
     EndState.PROVIDER_FAILED: "a model, or too many tasks, gave no usable answer",
-    EndState.LIMIT_REACHED: "a configured limit was reached",
+    EndState.LIMIT_REACHED: "a limit was reached (none can be set yet)",
 }
 """Each end of a training in a few words; scores are those on the selection split."""
 
 ERROR, MISUSE, INTERRUPTED = 1, 2, 130
 
-_ERRORS: Mapping[int, str] = {
+ERRORS: Mapping[int, str] = {
     ERROR: "a setting, a file or a directory is wrong",
     MISUSE: "the command was called wrongly",
     INTERRUPTED: "interrupted (Ctrl-C)",
 }
+"""What the exit codes mean that every command has."""
 
 
 def page(*, examples: Sequence[str], codes: Mapping[int, str]) -> str:
@@ -32,7 +33,7 @@ def page(*, examples: Sequence[str], codes: Mapping[int, str]) -> str:
         examples: Commands that work.
         codes: What the command's own exit codes mean; those of wrong use and wrong files are the same everywhere.
     """
-    meanings = sorted({**codes, **_ERRORS}.items())
+    meanings = sorted({**codes, **ERRORS}.items())
     # A line with the character \b alone tells the formatter to leave the lines that follow as they are.
     return "\n".join(
         ["\b", "Examples:", *(f"  {example}" for example in examples), "", "\b", "Exit codes:"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from skillopt.data.task_files import read_task_file
 from skillopt.environments.scorers.base import Scorer
-from skillopt.environments.scorers.settings import SCORERS, ScorerSettings, build_scorer
+from skillopt.environments.scorers.settings import ScorerSettings, build_scorer
 from skillopt.errors import DataError
 from skillopt.types import JsonValue, Task
 
@@ -90,9 +90,16 @@ def _look_at(data: Path, *, named: str) -> _Data:
     first = read_task_file(data).tasks[0]
     fields = _field_mapping(first, data)
     tasks = read_task_file(data, fields=fields).tasks
-    scorer = _scorer(tasks)
-    shows_options = scorer == "choice" and isinstance(tasks[0].fields.get("options"), list)
-    return _Data(named, len(tasks), fields, scorer, prompt="{question}\n\n{options}" if shows_options else "")
+    settings = _scorer(tasks)
+    shows_options = settings.scorer == "choice" and isinstance(tasks[0].fields.get("options"), list)
+    return _Data(
+        named,
+        len(tasks),
+        fields,
+        settings.scorer,
+        prompt="{question}\n\n{options}" if shows_options else "",
+        normalise="" if settings == ScorerSettings(scorer=settings.scorer) else settings.normalise,
+    )
 
 
 def _field_mapping(task: Task, data: Path) -> dict[str, str]:
@@ -112,26 +119,32 @@ def _field_mapping(task: Task, data: Path) -> dict[str, str]:
     return mapping
 
 
-def _scorer(tasks: Sequence[Task]) -> str:
+def _scorer(tasks: Sequence[Task]) -> ScorerSettings:
     """Return the scorer for these answers: the first that is meant for answers like them and can read all of them.
 
     Raises:
         DataError: If no scorer can, with the task's place.
     """
+    strictest = ScorerSettings(normalise="spaces")
+    for settings in _likely(tasks):
+        try:
+            _check_all(build_scorer(settings), tasks)
+        except DataError:
+            continue
+        return settings
+    _check_all(build_scorer(strictest), tasks)
+    return strictest
+
+
+def _likely(tasks: Sequence[Task]) -> list[ScorerSettings]:
+    """Return the scorers that are meant for answers like these; exact comparison last, since it is for all."""
     answers = [answer for task in tasks for answer in _accepted(task.fields["answer"])]
     likely = {
         "json": all(isinstance(answer, dict) for answer in answers),
         "number": all(_is_number(answer) for answer in answers),
         "choice": all(_is_label(answer) for answer in answers) or "options" in tasks[0].fields,
     }
-    for name in (name for name, fits in likely.items() if fits):
-        try:
-            _check_all(build_scorer(ScorerSettings(scorer=name)), tasks)
-        except DataError:
-            continue
-        return name
-    _check_all(SCORERS["exact"](ScorerSettings()), tasks)
-    return "exact"
+    return [ScorerSettings(scorer=name) for name, fits in {**likely, "exact": True}.items() if fits]
 
 
 def _check_all(scorer: Scorer, tasks: Sequence[Task]) -> None:

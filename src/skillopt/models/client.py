@@ -16,8 +16,8 @@ from yarl import URL
 from skillopt.config.schema import RoleSettings
 from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
-from skillopt.models.failures import Reporter, asked_wait, provider_words, shown_address
-from skillopt.models.wire import Dialect, fixed_fields, model_identity, parse_json, read_reply, request_body
+from skillopt.models.failures import Reporter, asked_wait, parse_json, provider_words, shown_address
+from skillopt.models.wire import Dialect, fixed_fields, model_identity, read_reply, request_body
 from skillopt.types import JsonValue
 
 CONNECT_SECONDS = 30.0

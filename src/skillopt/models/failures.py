@@ -6,6 +6,7 @@ beyond a few hundred characters. This module decides what is transient and what 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -124,6 +125,14 @@ class Reporter:
 def shown_address(url: URL) -> str:
     """Return an address as it may be shown: without user, password, query and fragment."""
     return str(url.with_user(None).with_query(None).with_fragment(None)) if url.absolute else ""
+
+
+def parse_json(body: bytes) -> object:
+    """Return the JSON value that a body holds, or None where it holds none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def as_mapping(value: object) -> Mapping[str, object]:

@@ -260,7 +260,8 @@ async def open_local(settings: RoleSettings, *, servers: LocalServers) -> ChatMo
         weights.path.name if named.lower().endswith(".gguf") else named.lower(),
         base_url=server.address,
         settings=settings.model_copy(update=defaults),
-        dialect=Dialect(thinking="chat_template", constrains_schema=True),
+        # Without events this server would go on with a reply that nobody waits for.
+        dialect=Dialect(thinking="chat_template", constrains_schema=True, streams=True),
         key=server.key,
     )
     return LocalModel(client, server, weights=weights)

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeAlias, cast
 from skillopt.config.schema import RoleSettings
 from skillopt.errors import ConfigError
 from skillopt.models.base import ChatReply, ChatRequest, ReplySchema
-from skillopt.models.failures import Reporter, as_mapping, first_item, provider_words, status_of
+from skillopt.models.event_stream import EVENT_STREAM, join_events
+from skillopt.models.failures import Reporter, as_mapping, first_item, parse_json, provider_words, status_of
 from skillopt.types import JsonValue, Usage
 
 ThinkingStyle: TypeAlias = Literal[
@@ -49,11 +50,13 @@ class Dialect:
         token_field: The field for the most tokens of a reply.
         thinking: How thinking is switched.
         constrains_schema: Whether the server is known to constrain replies to a JSON schema.
+        streams: Whether to ask for events: some servers notice only then that nobody waits any longer.
     """
 
     token_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     thinking: ThinkingStyle = "none"
     constrains_schema: bool = False
+    streams: bool = False
 
 
 def fixed_fields(model: str, settings: RoleSettings, dialect: Dialect) -> dict[str, Any]:
@@ -64,6 +67,8 @@ def fixed_fields(model: str, settings: RoleSettings, dialect: Dialect) -> dict[s
             the user's to set.
     """
     fields: dict[str, Any] = {"model": model}
+    if dialect.streams:
+        fields |= {"stream": True, "stream_options": {"include_usage": True}}
     if settings.temperature is not None:
         fields["temperature"] = settings.temperature
     if settings.max_tokens is not None:
@@ -185,14 +190,6 @@ def _is_strict(schema: JsonValue) -> bool:
     return all(_is_strict(part) for part in schema.values())
 
 
-def parse_json(body: bytes) -> object:
-    """Return the JSON value that a body holds, or None where it holds none."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
 def read_reply(body: bytes, reporter: Reporter, *, content_type: str = "") -> ChatReply:
     """Read the answer of a server that said it went well.
 
@@ -202,7 +199,7 @@ def read_reply(body: bytes, reporter: Reporter, *, content_type: str = "") -> Ch
         TransientModelError: If the body is no chat completion, or says that the generation broke off.
         FatalModelError: If it holds an error that another attempt cannot mend.
     """
-    payload = parse_json(body)
+    payload = join_events(body) if content_type.startswith(EVENT_STREAM) else parse_json(body)
     if payload is None:
         excerpt = reporter.quote(body.decode("utf-8", "replace")) or "nothing"
         raise reporter.transient(

@@ -1,0 +1,118 @@
+"""The end of a training as it is shown, compared with what the run directory holds."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Finished
+from tests.support.commands import Command
+from tests.support.runs import read_json
+
+from skillopt.cli.closing import show_outcome
+from skillopt.evaluation.statistics import paired_difference
+from skillopt.run.outcome import EndState, Outcome
+from skillopt.skill.document import Skill
+
+
+def hard(directory: Path) -> list[Fraction]:
+    return [Fraction(row["hard"]) for row in read_json(directory / "results.json")]
+
+
+def test_the_scores_are_those_of_the_run(finished: Finished) -> None:
+    said, directory = finished.said[1], finished.directory
+    summary = read_json(directory / "summary.json")
+    for split, title in (("selection", "selection split"), ("test", "test split (held out)")):
+        seed, best = summary[split]["seed"], summary[split]["best"]
+        cells = [title, seed["shown"], best["shown"], f"{100 * (best['hard'] - seed['hard']):+.1f} points"]
+        assert re.search(" +".join(re.escape(cell) for cell in cells), said)
+
+
+def test_the_held_out_difference_is_tested_on_the_tasks_of_the_results(finished: Finished) -> None:
+    seed, best = (hard(finished.directory / name) for name in ("test_eval_baseline", "test_eval"))
+    known = paired_difference(seed, best)
+    assert known.difference > 0
+    assert (
+        f"Held out, best skill against seed skill: {100 * float(known.difference):+.1f} points on {len(seed)} tasks "
+        f"(95 % interval {100 * known.interval.low:+.1f} to {100 * known.interval.high:+.1f}); "
+        f"{known.sign_test.better} better, {known.sign_test.worse} worse, "
+        f"sign test p = {known.two_sided_p:.3g} (two-sided)"
+    ) in finished.said[1].splitlines()
+
+
+def test_the_diff_of_the_skill_is_shown_whole(finished: Finished) -> None:
+    seed, best = (
+        (finished.directory / name).read_text("utf-8").splitlines()
+        for name in ("skills/skill_v0000.md", "best_skill.md")
+    )
+    shown = finished.said[1].splitlines()
+    start = shown.index("--- seed skill")
+    diff = list(difflib.unified_diff(seed, best, "seed skill", "best skill", lineterm=""))
+    assert shown[start : start + len(diff)] == diff
+
+
+def test_what_the_run_used_is_shown_by_role(finished: Finished) -> None:
+    usage = read_json(finished.directory / "summary.json")["total_usage"]
+    for role, spent in usage.items():
+        assert f"Used, {role}:" in finished.said[1]
+        assert f"{spent['calls']} calls, {spent['fresh_tokens']:,} tokens in, 0 cached" in finished.said[1]
+
+
+def test_the_last_line_is_a_command_that_works_and_pays_nothing(command: Command, finished: Finished) -> None:
+    """The run's path has a space and letters beyond ASCII."""
+    program, *words = shlex.split(finished.said[1].splitlines()[-1])
+    assert program == "skillopt"
+    code, said, error = command(*words)
+    assert code == 0, error
+    assert "Paid now: 0 calls" in said
+    known = re.search(r"Held out, best skill against seed skill: (.*)", finished.said[1])
+    assert known and f"2 best_skill.md against 1 skill_v0000.md: {known[1]}" in said
+
+
+def scores(solved: int | None, unmeasured: int = 0) -> dict[str, Any]:
+    shown = "nothing measured" if solved is None else f"{solved}/4"
+    return {"hard": None if solved is None else solved / 4, "shown": shown, "unmeasured": unmeasured}
+
+
+def outcome(directory: Path, *, best: str, **summary: Any) -> Outcome:
+    (directory / "skills").mkdir()
+    (directory / "skills" / "skill_v0000.md").write_text("# Skill\n", "utf-8")
+    spent = {"calls": 1, "fresh_tokens": 2, "cached_tokens": 3, "output_tokens": 4, "dollars": None}
+    given = {
+        "selection": {"seed": scores(1), "best": scores(2)},
+        "test": {"seed": None, "best": None},
+        "best_step": 1,
+        "total_usage": {"target": spent},
+    }
+    return Outcome(EndState.LIMIT_REACHED, "calls: 1 of 1", directory, Skill.parse(best), {**given, **summary})
+
+
+def test_an_early_end_shows_what_was_measured_and_no_more(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    show_outcome(outcome(tmp_path, best="# Skill\n"))
+    said = capsys.readouterr().out
+    assert "limit_reached: calls: 1 of 1" in said
+    assert "selection split" in said and "held out" not in said.lower()
+    assert "@@" not in said and "price unknown" in said and "SIMULATED" not in said
+
+
+def test_a_test_that_could_not_be_measured_is_no_zero(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """F9"""
+    test = {"seed": scores(None, 4), "best": scores(None, 4)}
+    show_outcome(outcome(tmp_path, best="# Skill\n", test=test, best_step=0))
+    assert re.search(r"nothing measured, 4 unmeasured +nothing measured, 4 unmeasured +not measured", said_by(capsys))
+
+
+def said_by(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().out
+
+
+def test_a_long_diff_says_where_the_rest_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    show_outcome(outcome(tmp_path, best="\n".join(f"- rule {n}\x1b[2J" for n in range(200))))
+    said = said_by(capsys)
+    assert "more lines; the whole skill is in best_skill.md" in said
+    assert said.count("+- rule") < 90 and "\x1b[2J" not in said

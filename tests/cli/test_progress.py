@@ -1,0 +1,127 @@
+"""What is shown of a running training, line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import pytest
+
+from skillopt.cli.progress import JsonLines, Lines, headline, open_progress, percent, spent_line
+from skillopt.events import RunEnded, RunStarted, Spent, StageProgress, StageStarted, StepCommitted, Warned
+
+
+def spent(used: int, paid: int, *, tokens: int = 1234, dollars: float | None = 0.5) -> Spent:
+    return Spent(
+        paid_calls={"target": paid, "optimizer": 0},
+        used_calls={"target": used, "optimizer": 1},
+        used_tokens={"target": tokens, "optimizer": 0},
+        dollars={"target": dollars, "optimizer": 0.25},
+    )
+
+
+def committed(step: int, **more: Any) -> StepCommitted:
+    return StepCommitted(
+        {
+            "step": step,
+            "epoch": 2,
+            "val_solved": 3,
+            "val_n": 8,
+            "val_acc": 0.375,
+            "rollout_solved": 4,
+            "rollout_n": 12,
+            "action": "reject",
+            "reason": "not strictly higher",
+            **more,
+        }
+    )
+
+
+def started(**more: Any) -> RunStarted:
+    given: dict[str, Any] = {
+        "run_directory": "run",
+        "total_steps": 10,
+        "num_epochs": 2,
+        "tasks": {"train": 5, "val": 3},
+        "models": {"target": "a:b", "optimizer": "c:d"},
+        "simulated": False,
+    }
+    return RunStarted(**{**given, **more})
+
+
+def test_the_start_says_what_is_trained_on_what() -> None:
+    assert headline(started()) == ("Training run: 10 steps; tasks: train 5, val 3\n  target     a:b\n  optimizer  c:d")
+    assert headline(started(total_steps=1, simulated=True)).startswith("SIMULATED MODELS: their numbers say nothing")
+    assert "Training run: 1 step;" in headline(started(total_steps=1))
+
+
+def test_a_step_says_its_scores_as_counts_and_the_decision() -> None:
+    assert headline(committed(0)) == "baseline: selection 3/8 (37.5 %)"
+    assert headline(committed(7)) == (
+        "step 7 (epoch 2): train 4/12, selection 3/8 (37.5 %): reject, not strictly higher"
+    )
+
+
+def test_foreign_text_moves_no_cursor() -> None:
+    for event in (Warned("a\x1b[2J"), started(run_directory="a\x1b[2J"), committed(1, reason="a\x1b[2J")):
+        assert "\x1b" not in headline(event)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.5, "50.0 %"), (1, "100.0 %"), (0, "0.0 %"), (None, "-")])
+def test_a_missing_score_is_no_zero(value: object, shown: str) -> None:
+    assert percent(value) == shown
+
+
+def test_an_unknown_price_stays_unknown() -> None:
+    """F11"""
+    assert spent_line(spent(7, 2)) == "8 calls (2 paid now), 1,234 tokens, $0.75"
+    assert spent_line(spent(7, 2, dollars=None)).endswith("price unknown")
+
+
+def test_lines_tell_each_stage_that_counted_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    show = Lines()
+    for event in (
+        started(),
+        StageStarted("rollout", 1, 1, 2),
+        StageProgress("rollout", 1, 1, 1, 2),
+        spent(1, 1),
+        StageProgress("rollout", 1, 1, 2, 2),
+        spent(2, 2),
+        StageStarted("select", 1, 1),
+        StageProgress("aggregate", 1, 1, 1, 0),
+        spent(3, 3),
+        Warned("careful"),
+        committed(1),
+        spent(3, 3),
+        RunEnded("improved", "", {}),
+    ):
+        show(event)
+    lines = capsys.readouterr().out.splitlines()[3:]
+    assert lines == [
+        "  rollout 2/2  3 calls (2 paid now), 1,234 tokens, $0.75",
+        "warning: careful",
+        headline(committed(1)),
+    ]
+
+
+def test_json_lines_count_from_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    with open_progress(json_events=True) as show:
+        show(Warned("日本"))
+        show(Warned("b"))
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["sequence"], row["event"], row["message"]) for row in rows] == [
+        (0, "Warned", "日本"),
+        (1, "Warned", "b"),
+    ]
+
+
+def test_json_lines_go_on_when_their_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        os.close(reader)
+        show = JsonLines()
+        show(Warned("nobody reads"))
+        show(Warned("nobody minds"))

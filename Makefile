@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-simulated test check bench lock clean
+.PHONY: help quickstart quickstart-simulated test check bench docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +35,9 @@ check: $(DEV)  ## format, lint, types, import contracts, architecture
 
 bench: $(DEV)  ## measure the hot paths
 	$(BIN)/python -m benchmarks
+
+docs: $(DEV)  ## write the generated parts of the pages anew
+	$(BIN)/python scripts/write_docs.py
 
 lock: $(BIN)/python  ## pin all dependencies anew, with hashes (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: install it with 'pip install uv'"; exit 1; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the generated parts of the pages in docs/: settings, commands, exit codes, providers.
+"""Write the generated parts of README.md and of the pages in docs/: settings, commands, exit codes, providers.
 
     python scripts/write_docs.py            # writes what differs
     python scripts/write_docs.py --check    # writes nothing, names the pages that differ, exit code 1
@@ -19,7 +19,7 @@ from typing import Any
 import typer
 
 from skillopt.cli.main import app
-from skillopt.cli.pages import END_STATES, ERROR, ERRORS, INTERRUPTED, MISUSE
+from skillopt.cli.pages import END_STATES, ERROR, ERRORS, INTERRUPTED, MISUSE, end_codes
 from skillopt.config.schema import Config
 from skillopt.config.table import SettingDescription, settings_reference
 from skillopt.environments.question_answering import QuestionAnsweringSettings
@@ -27,7 +27,7 @@ from skillopt.models.providers import ALIASES, PROVIDERS
 from skillopt.models.weights import KNOWN, gigabytes
 from skillopt.run.outcome import EndState
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
 _PART = re.compile(r"(?<=<!-- generated: )([a-z ]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 _WIDTH = 100
 _ROLES = "optimizer|target"
@@ -77,12 +77,18 @@ def exit_codes() -> str:
     """Return the table of exit codes with what to do about each."""
     rows = [(str(state.exit_code), f"`{state}`", END_STATES[state], state.advice) for state in EndState]
     advice = {
-        ERROR: "The message names the setting, the file and the line. Nothing was paid.",
+        ERROR: "The message names the setting, the file or the line. What was recorded is kept.",
         MISUSE: "The message says what could not be read; `--help` shows what there is.",
         INTERRUPTED: "What was recorded is kept: run the same command again and it goes on.",
     }
     rows += [(str(code), "", ERRORS[code], advice[code]) for code in advice]
     return _table(("code", "end of a training", "meaning", "what to do"), sorted(rows, key=lambda row: int(row[0])))
+
+
+def exit_codes_in_short() -> str:
+    """Return the exit codes with their meaning, a line each."""
+    meanings = {**end_codes(), **ERRORS}
+    return _table(("code", "meaning"), [(str(code), meanings[code]) for code in sorted(meanings)])
 
 
 def providers() -> str:
@@ -121,6 +127,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "question answering": question_answering,
     "commands": commands,
     "exit codes": exit_codes,
+    "exit codes in short": exit_codes_in_short,
     "providers": providers,
     "embedded models": embedded_models,
 }
@@ -132,17 +139,23 @@ def rewritten(page: str) -> str:
     return _PART.sub(lambda part: f"{part[1]}{part[2]}\n{PARTS[part[1]]()}\n\n", page)
 
 
+def pages() -> list[Path]:
+    """Return the pages that may have generated parts."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Write or check the pages; return the exit code."""
     differing: list[Path] = []
-    for path in sorted(DOCS.glob("*.md")):
+    for path in pages():
         page = path.read_text(encoding="utf-8")
         if rewritten(page) != page:
             differing.append(path)
             if "--check" not in arguments:
                 path.write_text(rewritten(page), encoding="utf-8", newline="\n")
     for path in differing:
-        print(f"docs/{path.name} {'differs: run make docs' if '--check' in arguments else 'written'}")  # noqa: T201
+        name = path.relative_to(ROOT).as_posix()
+        print(f"{name} {'differs: run make docs' if '--check' in arguments else 'written'}")  # noqa: T201
     return int(bool(differing) and "--check" in arguments)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TARGETS = ["bench", "check", "clean", "help", "lock", "quickstart", "quickstart-simulated", "test"]
+TARGETS = ["bench", "check", "clean", "docs", "help", "lock", "quickstart", "quickstart-simulated", "test"]
 
 
 def make(*arguments: str) -> str:
@@ -33,6 +33,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
         ("test", "pytest"),
         ("check", "pyright"),
         ("bench", "benchmarks"),
+        ("docs", "scripts/write_docs.py"),
     ],
 )
 def test_every_target_sets_itself_up_before_it_works(target: str, command: str) -> None:

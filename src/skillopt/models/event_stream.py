@@ -25,7 +25,9 @@ def join_events(body: bytes) -> dict[str, object]:
     usage: object = None
     # Lines end at line feeds only: `splitlines` would also break at characters within the JSON.
     for line in body.split(b"\n"):
-        event = as_mapping(parse_json(line.removeprefix(b"data:"))) if line.startswith(b"data:") else {}
+        if not line.startswith(b"data:"):
+            continue
+        event = as_mapping(parse_json(line.removeprefix(b"data:")))
         if event.get("error"):
             return {"error": event["error"]}
         usage = event.get("usage") or usage

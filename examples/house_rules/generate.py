@@ -60,10 +60,10 @@ def dates(draw: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def names(draw: random.Random) -> Iterator[tuple[str, str]]:
-    """House form of a name: family name, a slash, the first letter of the given name."""
+    """House form of a name: family name, a comma, the given name."""
     while True:
         given, family = draw.choice(GIVEN), draw.choice(FAMILY)
-        yield f"Name: {given} {family}", f"{family}/{given[0]}"
+        yield f"Name: {given} {family}", f"{family}, {given}"
 
 
 def shelves(draw: random.Random) -> Iterator[tuple[str, str]]:

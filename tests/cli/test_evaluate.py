@@ -98,6 +98,15 @@ def test_what_the_run_measured_is_not_paid_again(command: Command, finished: Fin
     assert "Paid now: 0 calls" in said
 
 
+def test_what_is_measured_ahead_of_a_training_is_not_paid_again_by_it(command: Command, tmp_path: Path) -> None:
+    """The third step of docs/first_experiment.md."""
+    config = write_tiny_run(tmp_path)
+    assert "Paid now: 4 calls" in command("eval", config, "--split", "val", "--out", "run")[1]
+    code, said, _ = command("train", config)
+    assert code == 0
+    assert "  baseline 4/4  4 calls (0 paid now)" in said
+
+
 def test_a_second_skill_in_the_same_directory_makes_its_own_calls(command: Command, tmp_path: Path) -> None:
     """Evidence is kept by what was measured, never by the directory alone; asking for 2 tasks gives 2 rows."""
     first, second = write_skills(tmp_path)

@@ -27,6 +27,11 @@ def delta(finish: str | None = None, **fields: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": fields, "finish_reason": finish}]}
 
 
+def completion(text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text, "reasoning_content": "", "refusal": ""}
+    return {"message": message, "finish_reason": "stop"}
+
+
 def read(body: bytes) -> ChatReply:
     return read_reply(body, Reporter("local:m", "http://h/v1"), content_type=f"{EVENT_STREAM}; charset=utf-8")
 
@@ -35,17 +40,15 @@ def read(body: bytes) -> ChatReply:
 def test_pieces_join_to_the_whole_text(pieces: list[str], end: str) -> None:
     """Whatever the text holds, line separators of Unicode too."""
     contents = [delta(content=piece) for piece in pieces]
-    assert read(events(delta(role="assistant", content=None), *contents, delta("stop"), end=end)).text == "".join(
-        pieces
-    )
+    body = events(delta(role="assistant", content=None), *contents, delta("stop"), end=end)
+    assert join_events(body)["choices"] == [completion("".join(pieces))]
 
 
 def test_finish_reason_reasoning_and_usage_are_kept() -> None:
     usage = {"prompt_tokens": 20, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 12}}
     body = events(delta(reasoning_content="hm"), delta(content="4"), delta("length"), {"choices": [], "usage": usage})
-    assert read(body) == ChatReply(
-        "4", "length", "hm", Usage(calls=1, fresh_tokens=8, cached_tokens=12, output_tokens=3)
-    )
+    spent = Usage(calls=1, fresh_tokens=8, cached_tokens=12, output_tokens=3)
+    assert read(body) == ChatReply("4", "length", "hm", spent)
 
 
 @pytest.mark.parametrize(
@@ -64,12 +67,7 @@ def test_an_error_within_a_stream_is_an_error() -> None:
 
 def test_comments_and_other_fields_of_a_stream_say_nothing() -> None:
     body = b": ping\nevent: message\n" + events(delta("stop", content="4"))
-    assert join_events(body)["choices"] == [
-        {
-            "message": {"role": "assistant", "content": "4", "reasoning_content": "", "refusal": ""},
-            "finish_reason": "stop",
-        }
-    ]
+    assert join_events(body)["choices"] == [completion("4")]
 
 
 def test_events_are_asked_for_only_where_the_dialect_says_so() -> None:

@@ -178,6 +178,7 @@ async def test_a_cancelled_start_leaves_no_process(tmp_path: Path, gguf: str) ->
     async with LocalServers(environment) as servers:
         opening = asyncio.create_task(open_local(RoleSettings(name=gguf), servers=servers))
         while not (started.exists() and started.read_text("utf-8")):
+            assert not opening.done(), opening.exception()
             await asyncio.to_thread(os.sched_yield)
         opening.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -58,13 +58,13 @@ def test_strictly_higher_wins() -> None:
     decision = verdict([1, 0, 0], [1, 1, 0])
     assert (decision.action, decision.new_best) == (Action.ACCEPT_NEW_BEST, True)
     assert (decision.current_score, decision.candidate_score) == (Fraction(1, 3), Fraction(2, 3))
-    assert decision.reason == "strictly higher: hard 66.7% against 33.3% (3 of 3 tasks measured)"
+    assert decision.reason == "strictly higher: hard 2/3 (66.7 %) against 1/3 (33.3 %); 3 of 3 tasks measured"
 
 
 def test_tie_keeps_the_current_skill() -> None:
     decision = verdict([1, 0, 0], [0, 0, 1])
     assert (decision.action, decision.new_best) == (Action.REJECT, False)
-    assert decision.reason == "not strictly higher: hard 33.3% against 33.3% (3 of 3 tasks measured)"
+    assert decision.reason == "not strictly higher: hard 1/3 (33.3 %) against 1/3 (33.3 %); 3 of 3 tasks measured"
 
 
 def test_lower_loses() -> None:
@@ -147,7 +147,7 @@ def test_nothing_measured_is_no_verdict() -> None:
     """F9: zero measured items are no comparison."""
     decision = verdict([0] * 4, [None] * 4)
     assert (decision.action, decision.accepted, decision.candidate_score) == (Action.SKIP_UNMEASURED, False, None)
-    assert decision.reason == "4 of 4 selection tasks could not be measured: no verdict (0 of 4 tasks measured)"
+    assert decision.reason == "4 of 4 selection tasks could not be measured: no verdict; 0 of 4 tasks measured"
     assert decision.sign_test is None
 
 
@@ -163,7 +163,7 @@ def test_what_cannot_win_whatever_is_missing_is_rejected() -> None:
     decision = verdict([1, 1, 0, 0], [0, 1, 0, None])
     assert decision.action is Action.REJECT
     assert decision.upper_bound == Fraction(1, 2)
-    assert decision.reason == "at most 50.0% was still possible, not above 50.0% (3 of 4 tasks measured)"
+    assert decision.reason == "at most 2/4 (50.0 %) was still possible, not above 2/4 (50.0 %); 3 of 4 tasks measured"
 
 
 SCORE = st.sampled_from([(0, 0.0), (0, 0.1), (0, 0.2), (0, 0.3), (0, 1 / 3), (0, 2 / 3), (0, 0.9), (1, 1.0)])
@@ -260,7 +260,7 @@ def test_a_candidate_that_fails_everything_is_paid_for_half(block: int, paid: li
     decision, blocks = gated([1] * 6 + [0] * 6, [0] * 12, EvaluationSettings(gate_block=block))
     assert [len(tasks) for tasks in blocks] == paid
     assert decision.action is Action.REJECT
-    assert ("was still possible, not above 50.0%" in decision.reason) == (paid != [12])
+    assert ("was still possible, not above 6/12 (50.0 %)" in decision.reason) == (paid != [12])
 
 
 def test_tasks_that_cannot_stop_anything_yet_are_measured_together() -> None:

@@ -19,7 +19,21 @@ def test_a_trajectory_names_its_task_its_turns_and_its_verdict() -> None:
     """F74, F41: expected and got, as the scorer says it."""
     one = rollout(3, 0, 0.25, said="a4", feedback="Expected 'a3', got 'a4'.")
     assert show_trajectories([one], most_tokens=500) == (
-        "### 1. t3\nTask: q3\nAnswer: a4\nVerdict: failed (partial credit 0.25). Expected 'a3', got 'a4'."
+        "### 1. t3\nTask: q3\nWrong answer: a4\nVerdict: failed (partial credit 0.25). Expected 'a3', got 'a4'."
+    )
+
+
+def test_the_expected_answer_is_the_last_word_on_a_failed_task() -> None:
+    one = replace(rollout(3, said="a4"), score=Score(0, 0.25, "Expected 'a3'; the answer was 'a4'.", "a4", "a3"))
+    assert show_trajectories([one], most_tokens=500) == (
+        "### 1. t3\nTask: q3\nWrong answer: a4\nPartial credit: 0.25\nExpected answer: a3"
+    )
+
+
+def test_an_answer_that_was_read_from_a_longer_one_is_shown_as_it_was_read() -> None:
+    one = replace(rollout(3, said="I think it is a4"), score=Score(0, 0.0, "", "a4", "a3"))
+    assert show_trajectories([one], most_tokens=500).endswith(
+        "Wrong answer: I think it is a4\nRead as: a4\nExpected answer: a3"
     )
 
 
@@ -32,7 +46,7 @@ def test_tool_turns_are_shown_and_a_cut_answer_is_named_as_cut() -> None:
     turns = (Message("user", "q"), Message("tool", "42"), Message("assistant", "forty-"))
     one = replace(rollout(0), trajectory=Trajectory(turns, "forty-", finish_reason="length"))
     text = show_trajectories([one], most_tokens=500)
-    assert "Task: q\nTool: 42\nAnswer: forty-\n(the answer was cut at the target's token limit)\n" in text
+    assert "Task: q\nTool: 42\nWrong answer: forty-\n(the answer was cut at the target's token limit)\n" in text
 
 
 def test_a_trajectory_is_trimmed_and_its_verdict_and_end_are_kept() -> None:

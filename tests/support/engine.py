@@ -10,7 +10,7 @@ import os
 import textwrap
 from pathlib import Path
 
-_ENGINE = """
+_ENGINE = r"""
 import json, os, sys, threading, types
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 {at_import}

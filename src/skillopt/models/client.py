@@ -69,6 +69,7 @@ class CompatibleClient(ChatModel):
         self._url = (base / "chat/completions").with_query(base.query).with_user(None)
         self._headers = _headers(key, base, key_variable)
         self._timeout = settings.timeout
+        self._streams = dialect.streams
         self._fixed = fixed_fields(model, settings, dialect)
         self._constrain = dialect.constrains_schema if settings.schema_replies is None else settings.schema_replies
         self._proxy_headers: dict[str, str] = {}
@@ -118,7 +119,8 @@ class CompatibleClient(ChatModel):
             self._headers |= credentials
         self._session = aiohttp.ClientSession(
             # The limiter decides how many calls are in flight; a second limit here would only hide waiting.
-            connector=aiohttp.TCPConnector(limit=0),
+            # After a stream a server may close the connection just when the next call would take it.
+            connector=aiohttp.TCPConnector(limit=0, force_close=self._streams),
             timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=proxy,

@@ -65,10 +65,12 @@ def decide(
         action = Action.SKIP_UNMEASURED
         reason = f"{len(rollouts) - len(measured)} of {total} selection tasks could not be measured: no verdict"
     else:
-        action, reason = _verdict(current_score, best_score, candidate_score, upper_bound, evaluation)
+        action, reason = _verdict(
+            candidate_score, upper_bound, current=current_score, best=best_score, total=total, evaluation=evaluation
+        )
     return Decision(
         action=action,
-        reason=f"{reason} ({len(measured)} of {total} tasks measured)",
+        reason=f"{reason}; {len(measured)} of {total} tasks measured",
         current_score=current_score,
         candidate_score=candidate_score,
         upper_bound=upper_bound,
@@ -81,11 +83,18 @@ def decide(
 
 
 def _verdict(
-    current: Fraction, best: Fraction, candidate: Fraction | None, upper_bound: Fraction, evaluation: EvaluationSettings
+    candidate: Fraction | None,
+    upper_bound: Fraction,
+    *,
+    current: Fraction,
+    best: Fraction,
+    total: int,
+    evaluation: EvaluationSettings,
 ) -> tuple[Action, str]:
+    bar = _share(current, total)
     if candidate is None:
-        return Action.REJECT, f"at most {_percent(upper_bound)} was still possible, not above {_percent(current)}"
-    numbers = f"{evaluation.gate_metric} {_percent(candidate)} against {_percent(current)}"
+        return Action.REJECT, f"at most {_share(upper_bound, total)} was still possible, not above {bar}"
+    numbers = f"{evaluation.gate_metric} {_share(candidate, total)} against {bar}"
     if not evaluation.use_gate:
         return Action.FORCE_ACCEPT, f"accepted without a gate: {numbers}"
     if candidate <= current:
@@ -146,5 +155,6 @@ def _paired_sign_test(
     )
 
 
-def _percent(score: Fraction) -> str:
-    return f"{float(score):.1%}"
+def _share(score: Fraction, total: int) -> str:
+    """A mean over tasks with the sum it was taken from, such as "7/30 (23.3 %)"."""
+    return f"{float(score * total):.4g}/{total} ({100 * float(score):.1f} %)"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
-from skillopt.types import Edit, Rollout
+from skillopt.types import Edit, Rollout, Score, Trajectory
 
 _REJECTIONS_SHOWN = 5
 """How many rejected attempts the optimizer is reminded of."""
@@ -53,15 +53,26 @@ def show_trajectories(rollouts: Sequence[Rollout], *, most_tokens: int) -> str:
 
 def _section(number: int, rollout: Rollout, most_tokens: int) -> str:
     assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts are reflected on"
-    named = {"user": "Task", "assistant": "Answer", "tool": "Tool"}
+    named = {"user": "Task", "assistant": "Answer" if rollout.score.hard else "Wrong answer", "tool": "Tool"}
     turns = "\n".join(f"{named.get(turn.role, turn.role)}: {turn.content}" for turn in rollout.trajectory.turns)
     if rollout.trajectory.finish_reason == "length":
         turns += "\n(the answer was cut at the target's token limit)"
-    verdict = f"{'solved' if rollout.score.hard else 'failed'} (partial credit {rollout.score.soft:.2f})"
-    return (
-        f"### {number}. {rollout.task.id}\n{trim_middle(turns, most_tokens=most_tokens)}\n"
-        f"Verdict: {verdict}. {trim_middle(rollout.score.feedback, most_tokens=most_tokens)}".rstrip()
-    )
+    verdict = trim_middle(_verdict(rollout.score, rollout.trajectory), most_tokens=most_tokens)
+    return f"### {number}. {rollout.task.id}\n{trim_middle(turns, most_tokens=most_tokens)}\n{verdict}".rstrip()
+
+
+def _verdict(score: Score, trajectory: Trajectory) -> str:
+    """What the score says of a trajectory.
+
+    The expected answer is the last word on a failed task: a small model takes what it read last as an example to copy,
+    and the wrong answer must not be that.
+    """
+    if score.hard or not score.expected:
+        solved = "solved" if score.hard else f"failed (partial credit {score.soft:.2f})"
+        return f"Verdict: {solved}. {score.feedback}"
+    read = f"Read as: {score.predicted}\n" if score.predicted != trajectory.output.strip() else ""
+    credit = f"Partial credit: {score.soft:.2f}\n" if score.soft else ""
+    return f"{read}{credit}Expected answer: {score.expected}"
 
 
 def trim_middle(text: str, *, most_tokens: int) -> str:

@@ -138,6 +138,8 @@ class Score:
         soft: Partial credit, 0 to 1.
         feedback: One or two sentences that say what was expected and what came; the optimizer reads them.
         predicted: The answer that was found in the trajectory, for reports; "" where there was none.
+        expected: The answer that was expected, as a person would write it; "" where there is no such answer, and then
+            the optimizer reads the feedback in its place.
 
     Raises:
         ValueError: If `hard` is neither 0 nor 1, or `soft` is not a number within 0 and 1.
@@ -147,6 +149,7 @@ class Score:
     soft: float
     feedback: str = ""
     predicted: str = ""
+    expected: str = ""
 
     def __post_init__(self) -> None:
         if self.hard not in (0, 1):

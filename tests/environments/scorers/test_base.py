@@ -68,3 +68,8 @@ def test_a_verdict_says_what_was_expected_and_what_came() -> None:
     assert verdict(["x"], "", soft=0.0, hard=False).feedback == "Expected 'x'; no answer was found."
     assert verdict(["x"], "X", soft=1.0, hard=True, note="n").feedback == "Right: 'X' (n)."
     assert len(verdict(["x"], "y" * 9999, soft=0.0, hard=False).predicted) == 2000
+
+
+def test_a_score_names_the_expected_answer_as_it_is_written() -> None:
+    assert verdict(("2014.01.12",), "January", soft=0.0, hard=False).expected == "2014.01.12"
+    assert verdict(("a", "b", "c", "d"), "x", soft=0.0, hard=False).expected == "a or b or c (or 1 more)"

@@ -108,8 +108,12 @@ def trimmed(text: str, limit: int = LONGEST_PREDICTED) -> str:
 
 def expected(golds: Sequence[str]) -> str:
     """Return the accepted answers for a sentence: 'a' or 'b' or 'c', at most three of them."""
-    some = " or ".join(f"'{shown(gold)}'" for gold in golds[:3])
-    return some if len(golds) <= 3 else f"{some} (or {len(golds) - 3} more)"
+    return _alternatives([f"'{shown(gold)}'" for gold in golds])
+
+
+def _alternatives(texts: Sequence[str]) -> str:
+    some = " or ".join(texts[:3])
+    return some if len(texts) <= 3 else f"{some} (or {len(texts) - 3} more)"
 
 
 def verdict(golds: Sequence[str], predicted: str, *, soft: float, hard: bool, note: str = "") -> Score:
@@ -129,4 +133,4 @@ def verdict(golds: Sequence[str], predicted: str, *, soft: float, hard: bool, no
         feedback = f"Expected {expected(golds)}; no answer was found{bracket}."
     else:
         feedback = f"Expected {expected(golds)}; the answer was '{shown(predicted)}'{bracket}."
-    return Score(int(hard), soft, feedback, trimmed(predicted))
+    return Score(int(hard), soft, feedback, trimmed(predicted), _alternatives([shown(gold) for gold in golds]))

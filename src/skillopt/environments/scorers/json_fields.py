@@ -66,7 +66,7 @@ class JsonFields(Scorer):
         kept = trimmed(predicted)
         if answer is None:
             came = f"the answer '{shown(predicted)}' holds no JSON object" if predicted else "no answer was found"
-            return Score(0, 0.0, f"Expected {shown(_written(gold))}; {came}.", kept)
+            return Score(0, 0.0, f"Expected {shown(_written(gold))}; {came}.", kept, shown(_written(gold)))
         unequal = [
             _difference(name, value, answer) for name, value in gold.items() if not _has_equal(name, value, answer)
         ]
@@ -74,9 +74,9 @@ class JsonFields(Scorer):
         surplus = [f"{name!r} was not expected" for name in answer if name not in gold] if strict else []
         soft = (len(gold) - len(unequal)) / len(gold)
         if not unequal and not surplus:
-            return Score(1, soft, f"Right: {shown(_written(answer))}.", kept)
+            return Score(1, soft, f"Right: {shown(_written(answer))}.", kept, shown(_written(gold)))
         matched = f"{len(gold) - len(unequal)} of {len(gold)} fields are right"
-        return Score(0, soft, f"{matched}: {shown('; '.join([*unequal, *surplus]), 600)}.", kept)
+        return Score(0, soft, f"{matched}: {shown('; '.join([*unequal, *surplus]), 600)}.", kept, shown(_written(gold)))
 
     def _golds(self, task: Task) -> tuple[dict[str, JsonValue], ...]:
         return tuple(self._gold(task, value) for value in gold_values(task))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PER_CATEGORY = 80
-QUICKSTART = {"train": {"date": 24, "ticket": 24}, "val": {"date": 10, "ticket": 10}, "test": {"date": 20, "ticket": 20}}
+QUICKSTART = {split: {"date": each, "name": each} for split, each in (("train", 16), ("val", 8), ("test", 16))}
 
 MONTHS = (
     "January February March April May June July August September October November December".split()

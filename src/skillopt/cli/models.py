@@ -57,14 +57,14 @@ def fetch_weights(
     cache = cache_directory(os.environ)
     out = console()
     there = (cache / weights.file_name).is_file()
-    with _open_progress(out, weights.name) as progress:
+    with open_progress(out, weights.name) as progress:
         path = fetch(weights, cache=cache, progress=progress)
     ending = "verified, already there" if there else f"verified, {gigabytes(weights.size)}"
     out.print(f"local:{weights.name}  {path}  ({ending})", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def _open_progress(out: Console, name: str) -> Generator[OnProgress]:
+def open_progress(out: Console, name: str) -> Generator[OnProgress]:
     """Return what shows a fetch: a bar on a terminal, a line for every tenth elsewhere."""
     if not out.is_terminal:
         yield _lines(out, name)

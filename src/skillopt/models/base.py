@@ -7,7 +7,7 @@ meter, journal) implement it around another model, so they can be stacked in any
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from skillopt.types import JsonValue, Message, Place, Usage
@@ -55,7 +55,7 @@ class ChatReply:
     text: str
     finish_reason: str = "stop"
     reasoning: str = ""
-    usage: Usage = Usage(calls=1)
+    usage: Usage = field(default_factory=lambda: Usage(calls=1))
 
     @property
     def cut(self) -> bool:

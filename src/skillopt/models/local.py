@@ -15,12 +15,14 @@ import sys
 import tempfile
 from asyncio.subprocess import Process
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import BinaryIO, Self
 
 from skillopt.config.schema import RoleSettings
 from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError, TransientModelError
-from skillopt.models.base import ChatModel, ChatReply, ChatRequest
+from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
+from skillopt.models.bounded_texts import with_bounded_texts
 from skillopt.models.weights import LocalWeights, cache_directory, resolve
 from skillopt.types import JsonValue
 
@@ -204,6 +206,9 @@ class LocalModel(ChatModel):
             TransientModelError: If the server did not answer in time.
             FatalModelError: If it refused, or is gone.
         """
+        if request.schema is not None:
+            bounded = ReplySchema(request.schema.name, with_bounded_texts(request.schema.schema))
+            request = replace(request, schema=bounded)
         async with self._server.slots:
             try:
                 return await self._client.reply(request)

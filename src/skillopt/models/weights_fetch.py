@@ -7,13 +7,12 @@ A stopped fetch goes on where it was; several processes at once fetch once. Wher
 from __future__ import annotations
 
 import shutil
-import sys
-import time
+import sqlite3
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 from skillopt.errors import WeightsError
 from skillopt.models.weights import Weights, file_digest, gigabytes
@@ -67,9 +66,9 @@ def fetch(weights: Weights, *, cache: Path, progress: OnProgress, sources: Seque
                 _require_space(weights, staging)
                 _bring(weights, staging, progress=progress, sources=sources).replace(path)
                 shutil.rmtree(staging)
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         raise WeightsError(
-            f"the weights of {weights.name} cannot be kept in {cache}: {error.strerror or error}",
+            f"the weights of {weights.name} cannot be kept in {cache}: {getattr(error, 'strerror', None) or error}",
             hint="The environment variable SKILLOPT_CACHE names another directory.",
         ) from error
     return path
@@ -124,30 +123,18 @@ def _waiting(weights: Weights) -> FetchProgress:
 @contextmanager
 def _alone(path: Path, on_wait: Callable[[], None]) -> Generator[None]:
     """Keep other processes out for the length of the block; the system lets go when a process dies."""
-    with path.open("a+b") as file:
-        while not _lock(file):
+    # The operating system's lock, by way of an empty SQLite file, which is the same on every system.
+    with closing(sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)) as connection:
+        while not _hold(connection):
             on_wait()
-            time.sleep(WAIT_SECONDS)
         yield
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: BinaryIO) -> bool:
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
+def _hold(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname.startswith("SQLITE_BUSY"):
             return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+        raise
+    return True

@@ -119,18 +119,18 @@ def edits_schema(targets: Sequence[str] | None, *, merge: bool = False) -> Reply
 
 def _edit_schemas(targets: Sequence[str] | None, extra: dict[str, JsonValue]) -> list[JsonValue]:
     if targets is None or len(targets) > _MOST_TARGETS or sum(map(len, targets)) > _MOST_TARGET_CHARACTERS:
-        target: JsonValue = {"type": "string", "minLength": 1}
+        target: JsonValue = {"type": "string"}
     else:
         target = {"type": "string", "enum": list(targets)}
     schemas: list[JsonValue] = []
     for operation in EditOperation:
         if operation in _TARGETED and targets is not None and not targets:
             continue
-        properties: dict[str, JsonValue] = {"op": {"type": "string", "const": operation.value}, **extra}
+        properties: dict[str, JsonValue] = {"op": {"type": "string", "enum": [operation.value]}, **extra}
         if operation in _TARGETED:
             properties["target"] = target
         if operation is not EditOperation.DELETE:
-            properties["content"] = {"type": "string", "minLength": 1}
+            properties["content"] = {"type": "string"}
         schemas.append(
             {
                 "type": "object",

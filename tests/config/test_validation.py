@@ -48,7 +48,10 @@ def refusal(values: Mapping[str, JsonValue]) -> str:
         ({"batch_size": 3}, "unknown key batch_size; did you mean train.batch_size?"),
         ({"train": {"qqqqqqqqqq": 3}}, "unknown key train.qqqqqqqqqq"),
         ({"train": {"accumulation": 1}}, "train.accumulation is not a key here"),
-        ({"optimizer": {"learning_rate": 1, "min_learning_rate": 2}}, "optimizer: min_learning_rate is 2, above learning_rate 1"),
+        (
+            {"optimizer": {"learning_rate": 1, "min_learning_rate": 2}},
+            "optimizer: min_learning_rate is 2, above learning_rate 1",
+        ),
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_told_what_is_right(values: dict[str, JsonValue], message: str) -> None:

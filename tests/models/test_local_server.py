@@ -59,10 +59,19 @@ def test_it_ends_when_its_standard_input_does(tmp_path: Path) -> None:
         assert process.wait(timeout=30) == 0
 
 
-def test_it_ends_on_sigterm_and_leaves_ctrl_c_to_its_parent(tmp_path: Path) -> None:
+def test_ctrl_c_is_left_to_its_parent(tmp_path: Path) -> None:
+    """A terminal sends it to every process; the parent still has to end in order."""
     with running("x.gguf", environment=engine_environment(tmp_path)) as process:
         announcement(process)
         process.send_signal(signal.SIGINT)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(timeout=30) == 0
+
+
+def test_it_ends_on_sigterm(tmp_path: Path) -> None:
+    with running("x.gguf", environment=engine_environment(tmp_path)) as process:
+        announcement(process)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == -signal.SIGTERM
 

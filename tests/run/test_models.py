@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.engine import engine_environment
 from tests.support.runs import SMALL, write_run
 
 from skillopt.config.load import load_config
@@ -58,6 +61,21 @@ async def test_simulated_models_are_opened_in_process(tmp_path: Path) -> None:
     async with open_models(config, accounts(config), environment={}, on_retry=unexpected) as models:
         assert models.target.identity["world"] == dict(SMALL.identity)
         assert (await models.target.reply(REQUEST)).text.startswith("I know no house rule")
+
+
+async def test_local_models_share_one_server_that_ends_with_the_block(tmp_path: Path) -> None:
+    """F100: the same dispatch for both roles; the name picks the embedded model and no other client."""
+    (tmp_path / "tiny.gguf").write_bytes(b"GGUF tiny")
+    name = f"local:{tmp_path / 'tiny.gguf'}"
+    config = configured(tmp_path, model__target__name=name, model__optimizer__name=name)
+    environment = engine_environment(tmp_path)
+    async with open_models(config, accounts(config), environment=environment, on_retry=unexpected) as models:
+        said = [json.loads((await model.reply(REQUEST)).text) for model in (models.target, models.optimizer)]
+        assert models.target.identity == models.optimizer.identity
+        assert models.target.identity["provider"] == "local"
+    assert said[0]["pid"] == said[1]["pid"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(said[0]["pid"], 0)
 
 
 async def test_a_failure_that_may_pass_is_tried_again_and_told_with_its_role(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from skillopt.models.base import ChatReply, ChatRequest, ReplySchema
 from skillopt.simulation.optimizer import SimulatedOptimizer, merged
 from skillopt.simulation.reading import ShownEdit
-from skillopt.simulation.records import HEADING
+from skillopt.simulation.records import HEADING, question
 from skillopt.simulation.world import World
 from skillopt.step.replies import EditsReply, MergeReply, RankingReply, read_edits
 from skillopt.types import Message, Place
@@ -37,6 +37,13 @@ def failures(skill: str, *, first: int = 0, count: int = 4, note: str = "") -> s
         for task in WORLD.tasks[first : first + count]
     ]
     return "\n\n".join([skill, note, *sections])
+
+
+def nth(number: int) -> str:
+    """A prompt of its own for every number: the same failures, and one more task."""
+    task = WORLD.tasks[0]
+    more = question((task.rules[0],), (1000 + number,))
+    return f"{failures(WORLD.seed_skill())}\n\nTask: {more}\nAnswer: 0"
 
 
 def numbered(*edits: dict[str, str]) -> str:
@@ -100,7 +107,7 @@ async def test_kinds_come_at_their_rates() -> None:
     optimizer = SimulatedOptimizer(WORLD, useful=0.5, useless=0.25, harmful=0.25, malformed=0.0)
     kinds: Counter[str] = Counter()
     for number in range(200):
-        reply = await answer(optimizer, "reflect", failures(WORLD.seed_skill(), note=f"Step {number}"))
+        reply = await answer(optimizer, "reflect", nth(number))
         contents = [edit["content"].removeprefix("- ") for edit in reply["edits"]]
         kinds.update("bad" if c in WORLD.harmful else "idle" if c in WORLD.useless else "good" for c in contents)
     shares = {kind: count / kinds.total() for kind, count in kinds.items()}
@@ -195,7 +202,7 @@ def damage(stage: str, reply: ChatReply) -> str:
 @pytest.mark.parametrize("stage", ["reflect", "aggregate", "select"])
 async def test_damaged_replies_come_in_every_kind_and_each_is_damaged(stage: str) -> None:
     shown = numbered({"op": "append", "content": "- a"}, {"op": "append", "content": "- b"})
-    prompts = [f"{failures(WORLD.seed_skill())}\n{shown}\nStep {number}" for number in range(60)]
+    prompts = [f"{nth(number)}\n{shown}" for number in range(60)]
     replies = [await only("useful", malformed=1.0).reply(request(stage, prompt)) for prompt in prompts]
     targets = set() if stage == "select" else {"target"}
     assert {damage(stage, reply) for reply in replies} == {"cut", "broken", "prose", "types"} | targets
@@ -204,7 +211,7 @@ async def test_damaged_replies_come_in_every_kind_and_each_is_damaged(stage: str
 async def test_replies_are_damaged_at_the_set_rate() -> None:
     optimizer = SimulatedOptimizer(WORLD, malformed=0.25)
     whole = SimulatedOptimizer(WORLD, malformed=0.0)
-    prompts = [f"{failures(WORLD.seed_skill())}\nStep {number}" for number in range(200)]
+    prompts = [nth(number) for number in range(200)]
     asked = [request("reflect", prompt) for prompt in prompts]
     damaged = sum([await optimizer.reply(each) != await whole.reply(each) for each in asked])
     assert abs(damaged / 200 - 0.25) < 0.08
@@ -237,3 +244,16 @@ def test_its_identity_changes_with_all_that_determines_a_reply() -> None:
     others = (SimulatedOptimizer(World(8)), only("useful"), SimulatedOptimizer(WORLD, most_edits=2))
     assert all(other.identity != SimulatedOptimizer(WORLD).identity for other in others)
     assert SimulatedOptimizer(WORLD).identity["simulated"] is True
+
+
+async def test_another_wording_of_the_instructions_changes_no_reply() -> None:
+    world = World(3, rules=4, tasks=16)
+    shown = "\n".join(f"Task: {task.question}\nWrong answer: 1" for task in world.tasks[:4])
+    place = Place("reflect", 1, 1)
+
+    async def said(instructions: str, *, tasks: str = shown) -> str:
+        request = ChatRequest((Message("system", instructions), Message("user", tasks)), place)
+        return (await SimulatedOptimizer(world).reply(request)).text
+
+    assert await said("Improve the skill.") == await said("Please make this document better, step by step.")
+    assert await said("Improve the skill.") != await said("Improve the skill.", tasks=shown.split("\n", 2)[2])

@@ -84,4 +84,5 @@ def engine_environment(directory: Path, *, at_import: str = "", at_start: str = 
     """
     code = _ENGINE.replace("{at_import}", at_import).replace("{at_start}", at_start or "pass")
     (directory / "xllamacpp.py").write_text(textwrap.dedent(code), "utf-8")
-    return {**os.environ, "PYTHONPATH": str(directory)}
+    path = os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path}

@@ -11,9 +11,18 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from skillopt.digests import digest, generator
+from skillopt.digests import generator
 from skillopt.models.base import ChatReply, ChatRequest
-from skillopt.simulation.reading import ShownEdit, Stage, lacking, list_item, prompt_text, shown_edits, stage_of
+from skillopt.simulation.reading import (
+    ShownEdit,
+    Stage,
+    lacking,
+    list_item,
+    meaning,
+    prompt_text,
+    shown_edits,
+    stage_of,
+)
 from skillopt.simulation.records import HEADING, Rule, plain
 from skillopt.simulation.replies import require_share, simulated_identity, simulated_reply
 from skillopt.simulation.world import World
@@ -75,8 +84,7 @@ class SimulatedOptimizer:
         stage = stage_of(request)
         if stage is None:
             return simulated_reply(request, "OK (simulated)")
-        said = digest([[message.role, message.content] for message in request.messages])
-        draw = generator(self._world.seed, f"simulation.optimizer {said}")
+        draw = generator(self._world.seed, f"simulation.optimizer {meaning(self._world, stage, request)}")
         damaged = draw.random() < self._malformed
         value = self._answer(stage, prompt_text(request), draw)
         return _damaged(request, value, draw) if damaged else simulated_reply(request, _written(request, value))

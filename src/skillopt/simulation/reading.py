@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from skillopt.digests import canonical_json
+from skillopt.digests import canonical_json, digest
 from skillopt.models.base import ChatRequest
 from skillopt.simulation.records import Rule, occurrences, plain
 from skillopt.simulation.target import complaints
@@ -92,6 +92,27 @@ def lacking(world: World, text: str) -> tuple[tuple[Rule, ...], tuple[str, ...]]
     rules = [world.rule_by_code[code] for code in seen if code in world.rule_by_code]
     missing = tuple(rule for rule in rules if rule.code in codes or rule.sentence not in words)
     return missing, tuple(sorted(obeyed))
+
+
+def meaning(world: World, stage: Stage, request: ChatRequest) -> str:
+    """Return a digest of what the simulated optimizer can tell from a request: its choices are drawn from this.
+
+    Subjects in their order, the world's sentences that stand in the prompt, edits that are shown, and whether it is
+    asked again. Not the prompt's own words: another wording of the instructions changes no simulated reply.
+    """
+    text = prompt_text(request)
+    words = plain(text)
+    sentences = (*(rule.sentence for rule in world.rules), *world.useless, *world.harmful)
+    return digest(
+        {
+            "stage": stage,
+            "messages": len(request.messages),
+            "subjects": [[each.code, each.number] for each in occurrences(text)],
+            "lacking": [rule.code for rule in lacking(world, text)[0]],
+            "sentences": [sentence for sentence in sentences if sentence in words],
+            "edits": [[edit.operation, edit.target, edit.content] for edit in shown_edits(text)],
+        }
+    )
 
 
 def list_item(text: str, sentence: str) -> str:

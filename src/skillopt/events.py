@@ -8,7 +8,7 @@ to it. An observer may not change a run. Every start of a run plays the loop fro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from skillopt.types import JsonValue
@@ -91,7 +91,7 @@ class Spent:
 class StepCommitted:
     """A step (or the baseline, step 0) is final; `record` is its entry in history.json."""
 
-    record: Mapping[str, JsonValue] = field(default_factory=dict)
+    record: Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class RunEnded:
 
     state: str
     message: str
-    summary: Mapping[str, JsonValue] = field(default_factory=dict)
+    summary: Mapping[str, JsonValue]
 
 
 Event: TypeAlias = RunStarted | StageStarted | StageProgress | Spent | StepCommitted | Warned | RunEnded

@@ -18,36 +18,114 @@ HERE = Path(__file__).parent
 PER_CATEGORY = 80
 QUICKSTART = {split: {"date": each, "name": each} for split, each in (("train", 16), ("val", 8), ("test", 16))}
 
-MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
-GIVEN = "Ada Bruno Carla Dario Elena Felix Greta Hugo Ines Jonas Klara Leon Marta Nils Olga Pavel Rosa Sven Tilda Viktor".split()
-FAMILY = "Abbott Berger Costa Dumont Eriksen Fischer Garcia Holm Ivanov Jansen Keller Lopez Moreau Novak Olsen Petrov".split()
-TOWNS = "Bremen Calais Dover Esbjerg Ghent Leeds Malmo Porto Riga Turin".split()
-GOODS = "pens folders candles mugs lamps towels baskets notebooks blankets clocks".split()
-NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12}
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+GIVEN = [
+    "Ada",
+    "Bruno",
+    "Carla",
+    "Dario",
+    "Elena",
+    "Felix",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jonas",
+    "Klara",
+    "Leon",
+    "Marta",
+    "Nils",
+    "Olga",
+    "Pavel",
+    "Rosa",
+    "Sven",
+    "Tilda",
+    "Viktor",
+]
+FAMILY = [
+    "Abbott",
+    "Berger",
+    "Costa",
+    "Dumont",
+    "Eriksen",
+    "Fischer",
+    "Garcia",
+    "Holm",
+    "Ivanov",
+    "Jansen",
+    "Keller",
+    "Lopez",
+    "Moreau",
+    "Novak",
+    "Olsen",
+    "Petrov",
+]
+TOWNS = ["Bremen", "Calais", "Dover", "Esbjerg", "Ghent", "Leeds", "Malmo", "Porto", "Riga", "Turin"]
+GOODS = ["pens", "folders", "candles", "mugs", "lamps", "towels", "baskets", "notebooks", "blankets", "clocks"]
+NUMBERS = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+}
 SHELVES = {
-    "pens": "K7", "folders": "B2", "candles": "F9", "mugs": "M4",
-    "lamps": "H1", "towels": "T6", "baskets": "D3", "notebooks": "R8",
-}  # fmt: skip
+    "pens": "K7",
+    "folders": "B2",
+    "candles": "F9",
+    "mugs": "M4",
+    "lamps": "H1",
+    "towels": "T6",
+    "baskets": "D3",
+    "notebooks": "R8",
+}
 TICKETS = {
     "Q-BROKEN": (
-        "the {goods} arrived broken", "one of the {goods} has a crack", "my {goods} came in pieces",
-        "the {goods} in the box are damaged", "the {goods} broke on the way",
+        "the {goods} arrived broken",
+        "one of the {goods} has a crack",
+        "my {goods} came in pieces",
+        "the {goods} in the box are damaged",
+        "the {goods} broke on the way",
     ),
     "Q-MONEY": (
-        "I was charged twice for the {goods}", "the invoice for the {goods} is too high", "please refund the {goods}",
-        "the bill for the {goods} shows a wrong price", "my card was charged for {goods} I never bought",
+        "I was charged twice for the {goods}",
+        "the invoice for the {goods} is too high",
+        "please refund the {goods}",
+        "the bill for the {goods} shows a wrong price",
+        "my card was charged for {goods} I never bought",
     ),
     "Q-PARCEL": (
-        "where is my parcel with the {goods}", "the {goods} have not arrived yet", "the delivery of the {goods} is late",
-        "when will the {goods} be delivered", "my parcel with {goods} is still on its way",
+        "where is my parcel with the {goods}",
+        "the {goods} have not arrived yet",
+        "the delivery of the {goods} is late",
+        "when will the {goods} be delivered",
+        "my parcel with {goods} is still on its way",
     ),
     "Q-LOGIN": (
-        "I cannot log in to order {goods}", "I forgot my password and need {goods}", "my account is locked, I want {goods}",
-        "the login page fails when I order {goods}", "please reset my password so that I can buy {goods}",
+        "I cannot log in to order {goods}",
+        "I forgot my password and need {goods}",
+        "my account is locked, I want {goods}",
+        "the login page fails when I order {goods}",
+        "please reset my password so that I can buy {goods}",
     ),
-}  # fmt: skip
+}
 
 
 def dates(draw: random.Random) -> Iterator[tuple[str, str]]:
@@ -69,7 +147,9 @@ def names(draw: random.Random) -> Iterator[tuple[str, str]]:
 def shelves(draw: random.Random) -> Iterator[tuple[str, str]]:
     """Shelf code of an article, from the house's table."""
     while True:
-        colour = draw.choice("red blue green grey white black brown yellow purple orange pink".split())
+        colour = draw.choice(
+            ["red", "blue", "green", "grey", "white", "black", "brown", "yellow", "purple", "orange", "pink"]
+        )
         goods = draw.choice(sorted(SHELVES))
         yield f"Shelf: {colour} {goods}", SHELVES[goods]
 
@@ -91,8 +171,12 @@ def orders(draw: random.Random) -> Iterator[tuple[str, str]]:
 
 
 CATEGORIES: dict[str, Callable[[random.Random], Iterator[tuple[str, str]]]] = {
-    "date": dates, "name": names, "shelf": shelves, "ticket": tickets, "order": orders,
-}  # fmt: skip
+    "date": dates,
+    "name": names,
+    "shelf": shelves,
+    "ticket": tickets,
+    "order": orders,
+}
 
 
 def write(path: Path, tasks: list[dict[str, str]]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 
 import pytest
+from tests.support.values import rollout
 
 from skillopt.prompts import render, slots
+from skillopt.step.showing import show_trajectories
+from skillopt.types import Score, Task
 
 FILES = resources.files("skillopt.prompts").iterdir()
 NAMES = sorted(path.name.removesuffix(".md") for path in FILES if path.name.endswith(".md"))
@@ -53,3 +57,12 @@ def test_what_was_meant_for_the_model_is_never_lost(change: dict[str, str]) -> N
 def test_a_prompt_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         render("reflekt")
+
+
+def test_the_worked_example_has_the_layout_of_the_trajectories_that_are_shown() -> None:
+    """A small model takes over the form of the example, so the two must not drift apart."""
+    one = replace(
+        rollout(1, said="5"), task=Task("example-1", {"question": "q"}), score=Score(0, 0.0, "", "5", "EUR 5.00")
+    )
+    shown = show_trajectories([one], most_tokens=500).replace("Task: q1", "Task: Amount: five euros")
+    assert shown in render("reflect_failure", **dict.fromkeys(slots("reflect_failure"), ""))[0].content

@@ -30,6 +30,14 @@ def test_the_expected_answer_is_the_last_word_on_a_failed_task() -> None:
     )
 
 
+def test_feedback_that_says_more_than_the_two_answers_stands_ahead_of_the_expected_one() -> None:
+    scored = Score(0, 0.5, "1 of 2 fields is right: 'b' was 2.", "a4", "a3", note="1 of 2 fields is right: 'b' was 2.")
+    one = replace(rollout(3, said="a4"), score=scored)
+    assert show_trajectories([one], most_tokens=500).endswith(
+        "Partial credit: 0.50\nFeedback: 1 of 2 fields is right: 'b' was 2.\nExpected answer: a3"
+    )
+
+
 def test_an_answer_that_was_read_from_a_longer_one_is_shown_as_it_was_read() -> None:
     one = replace(rollout(3, said="I think it is a4"), score=Score(0, 0.0, "", "a4", "a3"))
     assert show_trajectories([one], most_tokens=500).endswith(

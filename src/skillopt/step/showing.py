@@ -65,14 +65,19 @@ def _verdict(score: Score, trajectory: Trajectory) -> str:
     """What the score says of a trajectory.
 
     The expected answer is the last word on a failed task: a small model takes what it read last as an example to copy,
-    and the wrong answer must not be that.
+    and the wrong answer must not be that. Feedback that says no more than the two answers do is not repeated.
     """
     if score.hard or not score.expected:
         solved = "solved" if score.hard else f"failed (partial credit {score.soft:.2f})"
         return f"Verdict: {solved}. {score.feedback}"
-    read = f"Read as: {score.predicted}\n" if score.predicted != trajectory.output.strip() else ""
-    credit = f"Partial credit: {score.soft:.2f}\n" if score.soft else ""
-    return f"{read}{credit}Expected answer: {score.expected}"
+    lines: list[str] = []
+    if score.predicted != trajectory.output.strip():
+        lines.append(f"Read as: {score.predicted}")
+    if score.soft:
+        lines.append(f"Partial credit: {score.soft:.2f}")
+    if score.note:
+        lines.append(f"Feedback: {score.note}")
+    return "\n".join([*lines, f"Expected answer: {score.expected}"])
 
 
 def trim_middle(text: str, *, most_tokens: int) -> str:

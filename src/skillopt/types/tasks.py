@@ -140,6 +140,7 @@ class Score:
         predicted: The answer that was found in the trajectory, for reports; "" where there was none.
         expected: The answer that was expected, as a person would write it; "" where there is no such answer, and then
             the optimizer reads the feedback in its place.
+        note: What the feedback says beyond those two answers, such as which fields differ; "" where nothing.
 
     Raises:
         ValueError: If `hard` is neither 0 nor 1, or `soft` is not a number within 0 and 1.
@@ -150,6 +151,7 @@ class Score:
     feedback: str = ""
     predicted: str = ""
     expected: str = ""
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.hard not in (0, 1):

@@ -133,4 +133,6 @@ def verdict(golds: Sequence[str], predicted: str, *, soft: float, hard: bool, no
         feedback = f"Expected {expected(golds)}; no answer was found{bracket}."
     else:
         feedback = f"Expected {expected(golds)}; the answer was '{shown(predicted)}'{bracket}."
-    return Score(int(hard), soft, feedback, trimmed(predicted), _alternatives([shown(gold) for gold in golds]))
+    return Score(
+        int(hard), soft, feedback, trimmed(predicted), _alternatives([shown(gold) for gold in golds]), note=note
+    )

@@ -76,7 +76,8 @@ class JsonFields(Scorer):
         if not unequal and not surplus:
             return Score(1, soft, f"Right: {shown(_written(answer))}.", kept, shown(_written(gold)))
         matched = f"{len(gold) - len(unequal)} of {len(gold)} fields are right"
-        return Score(0, soft, f"{matched}: {shown('; '.join([*unequal, *surplus]), 600)}.", kept, shown(_written(gold)))
+        differences = f"{matched}: {shown('; '.join([*unequal, *surplus]), 600)}."
+        return Score(0, soft, differences, kept, shown(_written(gold)), note=differences)
 
     def _golds(self, task: Task) -> tuple[dict[str, JsonValue], ...]:
         return tuple(self._gold(task, value) for value in gold_values(task))

@@ -78,7 +78,7 @@ class PythonFunction(Scorer):
         value, feedback = _parts(returned)
         soft = self._share(value, task)
         score = verdict(_golds(task), predicted, soft=soft, hard=soft == 1.0, note=f"score {soft:g}")
-        return replace(score, feedback=feedback) if feedback else score
+        return replace(score, feedback=feedback, note=feedback) if feedback else score
 
     def _share(self, value: object, task: Task) -> float:
         if not isinstance(value, numbers.Real):  # bool is one

@@ -106,6 +106,17 @@ async def test_an_evaluation_first_saves_the_training_nothing_but_its_keys_are_t
     assert keys(tmp_path / "evaluation") < keys(tmp_path / "run")
 
 
+async def test_an_evaluation_opens_no_optimizer(tmp_path: Path) -> None:
+    """Its key, its weights and its server are of no use to it."""
+    for name, optimizer in (("hosted", "openai:gpt-5.5"), ("local", "local:missing.gguf")):
+        config = write_run(tmp_path / name, settings={"model.optimizer.name": optimizer})
+        setup = set_up(config)
+        found = await evaluate(setup, [setup.seed_skill], setup.splits.test, directory=tmp_path / "e", environment={})
+        assert all(rollout.measured for rollout in found.rollouts[0])
+        with pytest.raises(ConfigError):
+            await train(config, environment={})
+
+
 async def test_skills_are_compared_task_by_task_with_the_first(tmp_path: Path) -> None:
     setup = set_up(write_run(tmp_path))
     perfect = Skill.parse(SMALL.perfect_skill())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextvars import ContextVar
 
 import pytest
 
-from skillopt.concurrency import map_ordered
+from skillopt.concurrency import call_in_thread, map_ordered
 from skillopt.errors import SkillOptError
 
 
@@ -116,3 +118,65 @@ async def test_cancelling_the_map_cancels_all_of_it() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert sorted(ended) == [0, 1]
+
+
+async def test_the_event_loop_goes_on_while_a_slow_function_works() -> None:
+    started, release = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow() -> str:
+        loop.call_soon_threadsafe(started.set)
+        release.wait()
+        return "done"
+
+    call = asyncio.create_task(call_in_thread(slow, seconds=60))
+    await started.wait()
+    release.set()
+    assert await call == "done"
+
+
+async def test_a_function_that_never_ends_is_left_to_itself_and_holds_up_no_exit() -> None:
+    release = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def stuck() -> None:
+        threads.append(threading.current_thread())
+        release.wait()
+
+    with pytest.raises(TimeoutError):
+        await call_in_thread(stuck, seconds=0.05)
+    (thread,) = threads
+    assert thread.daemon
+    release.set()
+    thread.join()
+    await asyncio.sleep(0)
+
+
+def test_a_function_that_outlives_its_loop_disturbs_nothing() -> None:
+    release = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def stuck() -> None:
+        threads.append(threading.current_thread())
+        release.wait()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(call_in_thread(stuck, seconds=0.05))
+    release.set()
+    threads[0].join()
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), StopIteration(), TimeoutError("its own"), SystemExit(3)])
+def test_what_a_function_raises_comes_through(error: BaseException) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises((type(error), RuntimeError)):
+        asyncio.run(call_in_thread(fail, seconds=60))
+
+
+async def test_a_function_sees_the_context_of_its_caller() -> None:
+    """Such as the precision of decimals, which a scorer counts on."""
+    variable = ContextVar("variable", default="default")
+    variable.set("callers")
+    assert await call_in_thread(variable.get, seconds=60) == "callers"

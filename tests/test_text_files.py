@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import RunDirectoryError
-from skillopt.text_files import remove_partial_files, safe_name, write_json_atomically, write_text_atomically
+from skillopt.text_files import (
+    plain,
+    readable_name,
+    remove_partial_files,
+    safe_name,
+    write_json_atomically,
+    write_text_atomically,
+)
 
 
 def test_text_is_written_as_utf8_with_its_own_line_ends(tmp_path: Path) -> None:
@@ -27,10 +34,10 @@ def test_a_lone_surrogate_from_a_model_does_not_end_the_run(tmp_path: Path) -> N
 
 
 def test_a_new_file_can_be_read_by_whom_the_umask_allows(tmp_path: Path) -> None:
-    plain, ours = tmp_path / "plain", tmp_path / "ours"
-    plain.touch()
+    touched, ours = tmp_path / "touched", tmp_path / "ours"
+    touched.touch()
     write_text_atomically(ours, "text")
-    assert stat.S_IMODE(ours.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    assert stat.S_IMODE(ours.stat().st_mode) == stat.S_IMODE(touched.stat().st_mode)
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -80,6 +87,29 @@ def test_json_is_written_for_people(tmp_path: Path) -> None:
     write_json_atomically(tmp_path / "history.json", {"step": 1, "answer": "Größe", "empty": []})
     text = '{\n  "step": 1,\n  "answer": "Größe",\n  "empty": []\n}\n'
     assert (tmp_path / "history.json").read_bytes() == text.encode()
+
+
+HOSTILE = "a\x1b[31mb\rc\x07d\u202ee\ud800f\x9b2Jg\x7f\U000e0041"
+"""What could colour, ring, clear or turn round the terminal of whoever looks at it."""
+
+
+def test_foreign_text_loses_what_moves_a_cursor() -> None:
+    assert plain(HOSTILE) == "a�[31mb�c�d�e�f�2Jg��"
+    assert plain("two\nlines\tand ünïcode 日本") == "two\nlines\tand ünïcode 日本"
+
+
+def test_json_on_disk_acts_on_no_terminal_and_means_the_same(tmp_path: Path) -> None:
+    value = {HOSTILE: [HOSTILE, "日本"]}
+    write_json_atomically(tmp_path / "value.json", value)
+    text = (tmp_path / "value.json").read_text("utf-8")
+    assert plain(text) == text
+    assert json.loads(text) == value
+    assert "日本" in text
+
+
+def test_the_name_of_a_thing_is_a_readable_part_of_a_directorys_name() -> None:
+    assert readable_name("openrouter:qwen/qwen3:free") == "openrouter_qwen_qwen3_free"
+    assert readable_name("../" + "x" * 99) == "..\N{LOW LINE}" + "x" * 57
 
 
 def test_json_without_a_json_form_writes_nothing(tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ async def evaluate(
 ) -> Evaluation:
     """Measure skills on the same tasks, one skill after the other; evidence in the directory answers first.
 
-    A task that could not be measured says why and has no score; it takes part in no comparison.
+    A task that could not be measured says why and has no score; it takes part in no comparison. The optimizer is not
+    opened, so its key is not needed.
 
     Args:
         setup: Settings and environment, from `skillopt.run.setup.prepare`.
@@ -124,7 +125,8 @@ async def evaluate(
     make_directory(directory)
     accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()))
     with EvidenceStore(directory / "evidence.sqlite") as evidence:
-        async with open_models(setup.config, accounts, environment=environment, on_retry=on_retry) as models:
+        opening = open_models(setup.config, accounts, environment=environment, on_retry=on_retry, roles=("target",))
+        async with opening as models:
             evaluator = open_evaluator(setup, models, evidence, observer=observer, part_of_a_run=False)
             rollouts = tuple([await evaluator.measure(skill, tasks, Place("eval")) for skill in skills])
     differences = tuple(_difference(setup, rollouts[0], other) for other in rollouts[1:])

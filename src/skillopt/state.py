@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from skillopt.rejections import Rejection, Rejections
 from skillopt.skill.document import Skill
-from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Rollout, Task
+from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Place, Rollout, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,30 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyTrouble:
+    """A reply of the optimizer that could not simply be read.
+
+    Attributes:
+        place: Where in the run it was asked.
+        repaired: Whether small damage in its JSON was mended.
+        asked_again: Whether the optimizer was shown what was wrong and asked once more.
+        dropped: Why the stage went on without it; "" where it was read in the end.
+        excerpt: The beginning of what was dropped; hostile, to be shown as text.
+    """
+
+    place: Place
+    repaired: bool = False
+    asked_again: bool = False
+    dropped: str = ""
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """Everything the stages of one step made, in the order of the stages."""
+    """Everything the stages of one step made, in the order of the stages.
+
+    `troubles` are the optimizer's replies that took more than reading, by stage and index; the run adds them.
+    """
 
     batch: tuple[Task, ...]
     rollouts: tuple[Rollout, ...]
@@ -110,6 +132,7 @@ class Step:
     selected: Selected
     candidate: Candidate
     decision: Decision
+    troubles: tuple[ReplyTrouble, ...] = ()
 
     @property
     def discarded(self) -> tuple[Discarded, ...]:

@@ -1,6 +1,7 @@
 """Files that people read: written whole or not at all, as UTF-8, under names that are safe everywhere.
 
-It knows nothing of what the files hold or where in a run directory they stand.
+Foreign text in them moves no cursor and sets no colour in the terminal of whoever looks at them (`plain`). Nothing here
+knows what the files hold or where in a run directory they stand.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import secrets
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 from skillopt.digests import text_digest
@@ -19,9 +21,13 @@ from skillopt.errors import RunDirectoryError
 _READABLE_LENGTH = 40
 """Most characters of an identifier that its file name shows; below every file system's limit even at 4 bytes each."""
 
+_NAME_LENGTH = 60
+"""Most characters of a directory's name that say what a person called a thing."""
+
 _DIGEST_LENGTH = 12
 """Hexadecimal digits that tell file names apart."""
 
+_NOT_PLAIN_ASCII = re.compile(r"[^\n\t -~]")
 _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
 
 
@@ -68,14 +74,18 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
 
 
 def write_json_atomically(path: Path, value: object) -> None:
-    """Write a JSON value for people: keys in their order, two spaces a level, Unicode as it is, a newline at the end.
+    """Write a JSON value for people: keys in their order, two spaces a level, a newline at the end.
+
+    Unicode stands as it is but for control characters, which are written as escapes: the value is the same.
 
     Raises:
         RunDirectoryError: If the file cannot be written.
         ValueError: For NaN or an infinity, which have no JSON form.
         TypeError: For a value that JSON cannot hold.
     """
-    write_text_atomically(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    # Outside of its texts, JSON holds no control character but the line end.
+    write_text_atomically(path, _replaced(text, lambda char: json.dumps(char)[1:-1]) + "\n")
 
 
 def remove_partial_files(directory: Path) -> None:
@@ -86,6 +96,16 @@ def remove_partial_files(directory: Path) -> None:
     for path in directory.rglob(".*.partial"):
         if _PARTIAL_NAME.fullmatch(path.name):
             path.unlink(missing_ok=True)
+
+
+def plain(text: str) -> str:
+    """Return text from a task, a model or a file without control characters: it moves no cursor and sets no colour."""
+    return _replaced(text, lambda _: "\N{REPLACEMENT CHARACTER}")
+
+
+def readable_name(text: str) -> str:
+    """Return what names a thing, such as `provider:model`, as a part of a directory's name: at most 60 characters."""
+    return "".join(char if char.isalnum() or char in "-._" else "_" for char in text)[:_NAME_LENGTH]
 
 
 def safe_name(identifier: str) -> str:
@@ -99,6 +119,15 @@ def safe_name(identifier: str) -> str:
     # Marks (category M) are no letters, but without them words of many scripts could not be read.
     kept = "".join(char if char.isalnum() or unicodedata.category(char)[0] == "M" else "_" for char in text)
     return f"{kept.strip('_') or 'id'}-{text_digest(identifier)[:_DIGEST_LENGTH]}"
+
+
+def _replaced(text: str, replacement: Callable[[str], str]) -> str:
+    """Return the text with control and format characters and half surrogate pairs replaced; tabs and line ends stay."""
+
+    def judged(found: re.Match[str]) -> str:
+        return replacement(found[0]) if unicodedata.category(found[0]) in ("Cc", "Cf", "Cs") else found[0]
+
+    return _NOT_PLAIN_ASCII.sub(judged, text)
 
 
 def _holds(path: Path, content: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skillopt.concurrency import map_ordered
 from skillopt.events import StageStarted
 from skillopt.learning_rate import edit_budget
 from skillopt.run.outcome import Outcome
@@ -58,14 +59,11 @@ def scheduled_budget(run: Run, step: int) -> int:
 
 
 async def measure_result(run: Run, state: State) -> Outcome:
-    """Measure the seed skill and the best skill on the test split; an unchanged skill is measured once."""
+    """Measure the seed skill and the best skill on the test split, side by side; an unchanged skill once."""
     if not run.config.evaluation.eval_test:
         return run.finish(state, seed_test=(), best_test=())
-    unchanged = state.best.skill.digest == state.seed.skill.digest
-    tasks = run.splits.test
-    run.emit(StageStarted("test", state.epoch, state.step, len(tasks) if unchanged else 2 * len(tasks)))
-    seed_test = await run.measure(state.seed.skill, tasks, Place("test", state.epoch, state.step, 0))
-    if unchanged:
-        return run.finish(state, seed_test=seed_test, best_test=seed_test)
-    best_test = await run.measure(state.best.skill, tasks, Place("test", state.epoch, state.step, 1))
-    return run.finish(state, seed_test=seed_test, best_test=best_test)
+    skills = list({skill.digest: skill for skill in (state.seed.skill, state.best.skill)}.values())
+    run.emit(StageStarted("test", state.epoch, state.step, len(skills) * len(run.splits.test)))
+    numbered = [(skill, Place("test", state.epoch, state.step, number)) for number, skill in enumerate(skills)]
+    tests = await map_ordered(lambda one: run.measure_test(*one), numbered, limit=len(numbered))
+    return run.finish(state, seed_test=tests[0], best_test=tests[-1])

@@ -103,8 +103,15 @@ def test_an_early_end_shows_what_was_measured_and_no_more(capsys: pytest.Capture
 def test_a_test_that_could_not_be_measured_is_no_zero(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """F9"""
     test = {"seed": scores(None, 4), "best": scores(None, 4)}
-    show_outcome(outcome(tmp_path, best="# Skill\n", test=test, best_step=0))
+    show_outcome(outcome(tmp_path, best="# Skill\n", test=test, best_step=0, test_delta_hard=None, test_delta_tasks=0))
     assert re.search(r"nothing measured, 4 unmeasured +nothing measured, 4 unmeasured +not measured", said_by(capsys))
+
+
+def test_a_difference_over_fewer_tasks_says_over_how_many(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """F1: 2 of 3 against 1 of 2 is no comparison; the one task that both did is."""
+    test = {"seed": scores(1, 2), "best": scores(3, 1)}
+    show_outcome(outcome(tmp_path, best="# Skill\n", test=test, best_step=0, test_delta_hard=0.0, test_delta_tasks=1))
+    assert re.search(r"test split.*\+0\.0 points on 1 tasks", said_by(capsys))
 
 
 def said_by(capsys: pytest.CaptureFixture[str]) -> str:

@@ -35,8 +35,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def step(number: int) -> StepCommitted:
-    return committed(number, current_score=0.5, best_score=0.75, best_step=3, gate_metric="soft")
+def step(number: int, metric: str = "soft") -> StepCommitted:
+    return committed(number, current_score=0.5, best_score=0.75, best_solved=7, best_step=3, gate_metric=metric)
 
 
 def status(view: LiveView) -> str:
@@ -66,6 +66,14 @@ def test_the_time_left_comes_from_the_steps_that_were_paid(clock: Clock) -> None
     assert "left" not in status(view)
 
 
+def test_solved_tasks_are_counts_and_no_bare_percentage() -> None:
+    """F93"""
+    view = LiveView()
+    view(step(3, "hard"))
+    shown: Any = view
+    assert shown._scores.plain == "selection (hard): current 3/8 (50.0 %), best 7/8 (75.0 %) (step 3)"
+
+
 @pytest.mark.parametrize("columns", ["10", "40", "200"])
 def test_every_event_is_drawn_in_any_window(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
     out = Terminal()
@@ -89,4 +97,4 @@ def test_every_event_is_drawn_in_any_window(monkeypatch: pytest.MonkeyPatch, col
     if columns == "200":
         assert "[bold]careful[/bold]" in text
         assert "step 1/10 (epoch 1)  aggregate" in text
-        assert "selection (soft): current 50.0 %, best 75.0 % (step 3)" in text
+        assert "selection (soft): current 50.0 % (3/8 solved), best 75.0 % (7/8 solved) (step 3)" in text

@@ -56,8 +56,10 @@ async def test_an_outage_from_the_beginning_is_an_error_with_the_providers_words
     assert words in str(caught.value)
     ended = told[-1]
     assert isinstance(ended, RunEnded)
-    assert (ended.state, ended.summary) == ("provider_failed", {})
-    assert not {"history.json", "summary.json", "best_skill.md"} & {path.name for path in (tmp_path / "run").iterdir()}
+    assert (ended.state, ended.summary) == ("provider_failed", read_json(tmp_path / "run" / "summary.json"))
+    assert words in str(ended.summary["message"])
+    assert "selection" not in ended.summary
+    assert not {"history.json", "best_skill.md"} & {path.name for path in (tmp_path / "run").iterdir()}
     assert scores_in(tmp_path / "run") == []
 
 

@@ -58,6 +58,13 @@ def test_a_reply_that_was_cut_is_told_to_the_optimizer() -> None:
     assert "cut" not in qa().score(task(), said("Paris", "length")).feedback
 
 
+def test_a_reply_that_the_provider_withheld_is_a_failed_task_and_says_so() -> None:
+    """A refusal is what the target did with the task, and a skill may cure it."""
+    score = qa().score(task(), said("", "content_filter"))
+    assert score.hard == 0
+    assert score.feedback.endswith("The provider's content filter withheld the reply.")
+
+
 @pytest.mark.parametrize("missing", [{}, {"question": ""}, {"question": None}, {"frage": "Wer?"}])
 def test_a_task_without_its_question_is_an_error_with_its_place(missing: dict[str, JsonValue]) -> None:
     """F93, More 8 in kind: a field that the prompt shows is never silently empty."""

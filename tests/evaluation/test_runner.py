@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +17,9 @@ from skillopt.environments.question_answering import QuestionAnswering, Question
 from skillopt.errors import FatalModelError, MeasurementError, RateLimitError, TransientModelError, UnusableReplyError
 from skillopt.evaluation.runner import Evaluator, unmeasured_allowed
 from skillopt.harness.chat import ChatHarness
-from skillopt.models.base import ChatRequest
+from skillopt.models.base import ChatModel, ChatRequest
+from skillopt.models.limiter import LimitedModel, Limiter
+from skillopt.models.retry import RetryingModel
 from skillopt.run.evidence import EvidenceStore
 from skillopt.simulation.scripted import Said, Script, ScriptedModel
 from skillopt.skill.document import Skill
@@ -42,8 +45,9 @@ class Watched:
         self.told: list[tuple[str, bool, bool]] = []
         defaults: dict[str, Any] = {"workers": 4, "deadline": 60.0, "max_unmeasured": 1.0, "remember_failures": True}
         environment = settings.pop("environment", QA)
+        wrap: Callable[[ChatModel], ChatModel] = settings.pop("wrap", lambda target: target)
         self._evaluator = Evaluator(
-            environment, ChatHarness(self.target), store, observer=self._observe, **(defaults | settings)
+            environment, ChatHarness(wrap(self.target)), store, observer=self._observe, **(defaults | settings)
         )
 
     def _observe(self, place: Place, key: str, rollout: Rollout, *, recorded: bool) -> None:
@@ -86,11 +90,15 @@ async def test_rollouts_come_in_the_order_of_the_tasks_with_their_scores(store: 
 
 async def test_no_more_tasks_are_under_way_than_there_are_workers(store: EvidenceStore) -> None:
     running = most = 0
+    full = asyncio.Event()
 
     async def script(request: ChatRequest) -> Said:
         nonlocal running, most
         running += 1
         most = max(most, running)
+        if running == 2:
+            full.set()
+        await full.wait()
         await asyncio.sleep(0)
         running -= 1
         return look_up(request)
@@ -137,6 +145,46 @@ async def test_a_timeout_cancels_the_work_and_nothing_writes_later(store: Eviden
     again = Watched(store, remember_failures=False)
     await again.measure(tasks=TASKS[:2], place=Place("eval"))
     assert again.asked == ["q0", "q1"]
+
+
+async def test_standing_in_line_for_a_slot_costs_a_task_nothing_of_its_deadline(store: EvidenceStore) -> None:
+    """F1: with fewer slots than workers the last in line would time out before it is asked."""
+
+    async def script(request: ChatRequest) -> Said:
+        await asyncio.sleep(0.2)
+        return look_up(request)
+
+    watched = Watched(store, script, workers=6, deadline=0.75, wrap=lambda target: LimitedModel(target, Limiter(1)))
+    rollouts = await watched.measure(tasks=[task(number) for number in range(6)])
+    assert all(rollout.measured for rollout in rollouts)
+
+
+async def test_a_wait_that_the_provider_asks_for_costs_a_task_nothing_of_its_deadline(store: EvidenceStore) -> None:
+    """F1: one 429 with a long Retry-After is no timeout."""
+    busy = [RateLimitError("slow down", retry_after=0.6)] * 2
+    watched = Watched(store, [*busy, "a0"], deadline=0.5, wrap=lambda target: RetryingModel(target, 3, seed=1))
+    (rollout,) = await watched.measure(tasks=TASKS[:1])
+    assert rollout.score == Score(1, 1.0, "Right: 'a0'.", "a0", "a0")
+
+
+async def test_a_timeout_after_a_failed_attempt_keeps_the_providers_words(store: EvidenceStore) -> None:
+    failed = False
+
+    async def script(request: ChatRequest) -> Said:
+        nonlocal failed
+        if not failed:
+            failed = True
+            return TransientModelError("simulated: 503: overloaded")
+        await asyncio.Event().wait()
+        return ""
+
+    watched = Watched(store, script, deadline=0.05, wrap=lambda target: RetryingModel(target, 3, seed=1))
+    (rollout,) = await watched.measure(tasks=TASKS[:1])
+    assert rollout.failure is not None
+    assert rollout.failure.kind == "timeout"
+    assert rollout.failure.message == (
+        "no answer within 0.05 seconds (an earlier attempt failed: simulated: 503: overloaded)"
+    )
 
 
 async def test_when_every_rollout_fails_it_stops_early_with_the_first_error(store: EvidenceStore) -> None:
@@ -208,6 +256,15 @@ class Foreign(Environment[EnvironmentSettings]):
         return self._score()
 
 
+class Half(QuestionAnswering):
+    """Questions with another scorer."""
+
+    name = "half"
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        return Score(0, 0.5)
+
+
 def raise_key_error() -> Any:
     raise KeyError("answer")
 
@@ -232,6 +289,55 @@ async def test_what_a_users_environment_does_wrong_is_a_failure_with_its_stage(
     assert rollout.failure is not None
     assert (rollout.failure.stage, rollout.failure.error_type) == (stage, error_type)
     assert says in rollout.failure.message
+
+
+@pytest.mark.parametrize("stage", ["present", "score"])
+async def test_an_environment_that_takes_too_long_holds_up_nothing_else(store: EvidenceStore, stage: str) -> None:
+    """Its code cannot be ended, so it is left to itself: the task is unmeasured, and the others go on."""
+    release, stuck = threading.Event(), list[str]()
+
+    def sticks_once() -> Any:
+        if not stuck:
+            stuck.append(stage)
+            release.wait()
+        return None if stage == "present" else Score(1, 1.0)
+
+    environment = Foreign(present=sticks_once) if stage == "present" else Foreign(score=sticks_once)
+    rollouts = await Watched(store, environment=environment, environment_seconds=1.0).measure()
+    release.set()
+    (failure,) = [rollout.failure for rollout in rollouts if rollout.failure]
+    assert (failure.kind, failure.stage, failure.message) == ("timeout", stage, f"{stage} took longer than 1 seconds")
+
+
+async def test_an_environment_does_one_thing_at_a_time(store: EvidenceStore) -> None:
+    """A user's code need not be safe for threads."""
+    inside, overlaps = threading.Lock(), list[bool]()
+
+    def score() -> Score:
+        overlaps.append(not inside.acquire(blocking=False))
+        threading.Event().wait(0.001)
+        inside.release()
+        return Score(1, 1.0)
+
+    await Watched(store, environment=Foreign(score=score)).measure(tasks=[task(number) for number in range(12)])
+    assert overlaps == [False] * 12
+
+
+@pytest.mark.parametrize("wrong", [raise_key_error, lambda: Score(1, 1.0, None), lambda: 7])  # type: ignore[arg-type]
+async def test_a_mended_scorer_pays_for_no_reply_again(store: EvidenceStore, wrong: Callable[[], Any]) -> None:
+    """F6: what was paid is on disk before it is scored."""
+    broken = Watched(store, environment=Foreign(score=wrong), remember_failures=False)
+    assert not any(rollout.measured for rollout in await broken.measure())
+    mended = Watched(store, environment=Foreign(), remember_failures=False)
+    assert all(rollout.measured for rollout in await mended.measure())
+    assert (len(broken.asked), mended.asked) == (4, [])
+
+
+async def test_another_scorer_scores_what_the_target_did_anew_and_for_nothing(store: EvidenceStore) -> None:
+    await Watched(store).measure()
+    half = Watched(store, environment=Half(QuestionAnsweringSettings()))
+    assert [rollout.score for rollout in await half.measure()] == [Score(0, 0.5)] * 4
+    assert half.asked == []
 
 
 async def test_a_score_of_zero_is_evidence_like_any_other(store: EvidenceStore) -> None:
@@ -290,12 +396,23 @@ async def test_a_replay_goes_on_without_what_its_place_went_on_without(store: Ev
 
 async def test_what_stopped_the_run_is_tried_again_by_the_next_start(store: EvidenceStore) -> None:
     """A mended cause lets the same command go on: only what the run went on without is written down."""
+    first, again = Watched(store, failing(1), workers=1), Watched(store)
     with pytest.raises(MeasurementError, match="none may be missing"):
-        await Watched(store, failing(1)).measure(most_unmeasured=0)
-    again = Watched(store)
+        await first.measure(most_unmeasured=0)
     rollouts = await again.measure(most_unmeasured=0)
     assert all(rollout.measured for rollout in rollouts)
-    assert again.asked == ["q1"]
+    assert (first.asked, again.asked) == (["q0", "q1"], ["q1", "q2", "q3"])
+
+
+@pytest.mark.parametrize("most", [0, -1])
+async def test_a_lower_limit_does_not_judge_what_the_run_went_on_without_already(
+    store: EvidenceStore, most: int
+) -> None:
+    """Else a run with a lower `evaluation.max_unmeasured` would stop for ever at a step that it has behind it."""
+    first = await Watched(store, failing(1)).measure()
+    assert await Watched(store, failing(1)).measure(most_unmeasured=most) == first
+    with pytest.raises(MeasurementError, match="1 of 4"):
+        await Watched(store, failing(1)).measure(place=Place("rollout", 1, 2), most_unmeasured=most)
 
 
 async def test_an_evaluation_by_itself_tries_again_whatever_is_missing(store: EvidenceStore) -> None:

@@ -10,15 +10,23 @@ from datetime import date
 import pytest
 
 from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
-from skillopt.models.prices import FREE_PROVIDERS, Prices
+from skillopt.models.prices import SELF_SERVED, Prices
 from skillopt.types import Usage
 
 DAY = date(2026, 11, 1)
 MIXED = Usage(calls=1, fresh_tokens=1000, cached_tokens=2000, output_tokens=500)
 
 
-def dollars(name: str, usage: Usage = MIXED, *, price: PriceSettings | None = None, on: date = DAY) -> float | None:
-    models = ModelSettings(optimizer=RoleSettings(name="local:other"), target=RoleSettings(name=name, price=price))
+def dollars(
+    name: str,
+    usage: Usage = MIXED,
+    *,
+    price: PriceSettings | None = None,
+    base_url: str | None = None,
+    on: date = DAY,
+) -> float | None:
+    target = RoleSettings(name=name, price=price, base_url=base_url)
+    models = ModelSettings(optimizer=RoleSettings(name="local:other"), target=target)
     return Prices(models, on=on).dollars("target", usage)
 
 
@@ -43,10 +51,38 @@ def test_an_unknown_price_stays_unknown(name: str) -> None:
     assert dollars(name) is None
 
 
-@pytest.mark.parametrize("provider", sorted(FREE_PROVIDERS))
-def test_models_on_own_machines_cost_nothing(provider: str) -> None:
+HERE = [None, "http://localhost:1/v1", "http://127.0.0.1:8000/v1", "http://127.8.9.1/v1", "https://[::1]:8000/v1"]
+ELSEWHERE = [
+    "http://10.0.0.5:8000/v1",
+    "https://ollama.com/v1",
+    "http://localhost.example.com/v1",
+    "http://[2001:db8::1]/v1",
+    "http://user:localhost@gpu.example.com/v1",
+    "http://[bad/v1",
+    "nonsense",
+]
+
+
+@pytest.mark.parametrize("provider", ["local", "simulated"])
+def test_models_of_this_process_cost_nothing(provider: str) -> None:
     assert dollars(f"{provider}:gpt-5.2") == 0.0
     assert dollars(f"{provider}:gpt-5.2", Usage(calls=1)) == 0.0
+
+
+@pytest.mark.parametrize("provider", [*sorted(SELF_SERVED), "llama.cpp", "Ollama"])
+@pytest.mark.parametrize("base_url", HERE)
+def test_servers_on_this_machine_cost_nothing(provider: str, base_url: str | None) -> None:
+    assert dollars(f"{provider}:gpt-5.2", base_url=base_url) == 0.0
+    assert dollars(f"{provider}:gpt-5.2", Usage(calls=1), base_url=base_url) == 0.0
+
+
+@pytest.mark.parametrize("provider", sorted(SELF_SERVED))
+@pytest.mark.parametrize("base_url", ELSEWHERE)
+def test_servers_elsewhere_have_no_known_price_unless_it_is_given(provider: str, base_url: str) -> None:
+    """F11: an unknown price is not nothing; rented machines and paid services speak the same protocols."""
+    assert dollars(f"{provider}:gpt-5.2", base_url=base_url) is None
+    free = PriceSettings(input=0.0, output=0.0)
+    assert dollars(f"{provider}:gpt-5.2", base_url=base_url, price=free) == 0.0
 
 
 def test_a_price_in_the_configuration_goes_before_every_other() -> None:

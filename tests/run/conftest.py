@@ -15,7 +15,7 @@ from skillopt.events import Event, StepCommitted
 from skillopt.run.outcome import Outcome
 from skillopt.simulation.world import World
 
-RICH = World(44, rules=8, tasks=40)
+RICH = World(51, rules=9, tasks=40)
 """A world whose training shows nearly everything: ten steps, acceptances, early stops, a skip, a repair, a re-ask."""
 
 

@@ -35,6 +35,16 @@ def test_a_rollout_is_used_once_however_often_the_run_comes_back_to_it() -> None
     ]
 
 
+def test_a_trajectory_that_could_not_be_scored_is_used_once_it_is() -> None:
+    """A replay, which goes on without it, counts the same."""
+    kept = accounts()
+    done = replace(rollout(1, 1), trajectory=Trajectory((), "", usage=USAGE))
+    failed = replace(done, score=None, failure=unmeasured(1).failure)
+    for one in (failed, failed, done, done):
+        kept.use_rollout(Place("gate", 1, 1), "key", one)
+    assert [(row.usage, row.dollars) for row in kept.used.rows()] == [(USAGE, 2.0)]
+
+
 def test_what_was_not_measured_is_not_used() -> None:
     kept = accounts()
     kept.use_rollout(Place("gate", 1, 1), "key", unmeasured(1))

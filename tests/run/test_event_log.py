@@ -35,6 +35,13 @@ def test_a_line_says_the_type_the_number_and_the_time_of_its_event() -> None:
     assert row == {"version": FORMAT_VERSION, "sequence": 7, "event": "Warned", "message": "the sky is falling"}
 
 
+def test_a_line_acts_on_no_terminal_and_any_stream_can_carry_it() -> None:
+    hostile = "\x1b[2J\x9b2J\u202e\ud800日本\x7f\n"
+    line = event_json(Warned(hostile), sequence=0)
+    assert line.isascii() and line.isprintable()
+    assert json.loads(line)["message"] == hostile
+
+
 def test_every_type_of_event_can_be_logged() -> None:
     known = {kind.__name__ for kind in get_args(Event)}
     assert known == {name for name, value in vars(events).items() if dataclasses.is_dataclass(value)}

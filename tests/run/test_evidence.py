@@ -25,7 +25,8 @@ from skillopt.run.evidence import FORMAT, EvidenceStore
 from skillopt.types import Failure, Message, Place, Rollout, Score, Task, Trajectory, Usage
 
 TASK = Task("任务 1/..", {"question": "2 + 2?", "answer": 4})
-ROLLOUT = Rollout(TASK, "skill", trajectory=Trajectory((Message("user", "2 + 2?"),), "4"), score=Score(0, 0.0, "no"))
+TRAJECTORY = Trajectory((Message("user", "2 + 2?"),), "4")
+ROLLOUT = Rollout(TASK, "skill", trajectory=TRAJECTORY, score=Score(0, 0.0, "no"))
 FAILURE = Failure("timeout", "target", "TimeoutError", "no answer within 7 s")
 PLACE = Place("gate", epoch=1, step=2, index=3)
 REQUEST = ChatRequest((Message("user", "Propose."),), PLACE)
@@ -46,30 +47,32 @@ def test_what_was_recorded_is_there_after_reopening(path: Path) -> None:
     reply = ChatReply("yes", usage=Usage(1, 2, 3, 4))
     with EvidenceStore(path) as store:
         assert store.get_reply("r") is None
+        assert store.get_trajectory("t") is None
         assert store.get_rollout("o", TASK) is None
         assert store.get_given_up("g", PLACE) is None
-        assert store.get_skill_text("s") is None
         assert store.get_meta("m") is None
         store.put_reply("r", reply, role="optimizer", request=REQUEST)
+        store.put_trajectory("t", TRAJECTORY)
         store.put_rollout("o", ROLLOUT)
         store.put_given_up("g", PLACE, FAILURE)
-        store.put_skill_text("s", "# Skill\r\n\0\u2028é")
         store.put_meta("m", "1")
         store.put_meta("m", "2")
     with EvidenceStore(path) as store:
         assert store.get_reply("r") == reply
+        assert store.get_trajectory("t") == TRAJECTORY
         assert store.get_rollout("o", TASK) == ROLLOUT, "a score of 0.0 is a score"
         assert store.get_given_up("g", PLACE) == FAILURE
-        assert store.get_skill_text("s") == "# Skill\r\n\0\u2028é"
         assert store.get_meta("m") == "2"
 
 
 def test_the_first_record_under_a_key_stands(store: EvidenceStore) -> None:
     for text in ("first", "second"):
         store.put_reply("r", ChatReply(text), role="optimizer", request=REQUEST)
+        store.put_trajectory("t", Trajectory((), text))
         store.put_rollout("o", replace(ROLLOUT, trajectory=Trajectory((), text)))
         store.put_given_up("g", PLACE, replace(FAILURE, message=text))
     reply, rollout, failure = store.get_reply("r"), store.get_rollout("o", TASK), store.get_given_up("g", PLACE)
+    assert store.get_trajectory("t") == Trajectory((), "first")
     assert reply is not None
     assert rollout is not None
     assert rollout.trajectory is not None
@@ -97,10 +100,10 @@ def test_giving_up_answers_only_the_same_place(store: EvidenceStore, change: dic
 
 
 @given(st.text(), st.text(max_size=5))
-def test_skill_texts_keep_their_bytes(text: str, digest: str) -> None:
+def test_notes_keep_their_bytes(text: str, name: str) -> None:
     with EvidenceStore(Path(":memory:")) as store:
-        store.put_skill_text(digest, text)
-        assert store.get_skill_text(digest) == text
+        store.put_meta(f"note {name}", text)
+        assert store.get_meta(f"note {name}") == text
 
 
 WRITER = """
@@ -159,6 +162,17 @@ def test_another_format_is_refused(path: Path) -> None:
     assert "has format None" in refused(path)
 
 
+def test_a_table_that_came_later_is_made_in_an_older_file(path: Path) -> None:
+    with EvidenceStore(path) as store:
+        store.put_meta("m", "1")
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE trajectories")
+    connection.close()
+    with EvidenceStore(path) as store:
+        store.put_trajectory("t", TRAJECTORY)
+        assert store.get_meta("m") == "1"
+
+
 def test_a_foreign_file_is_refused_and_left_alone(path: Path) -> None:
     path.write_text("not a database, but long enough to look into " * 100)
     before = path.read_bytes()
@@ -180,12 +194,12 @@ def test_a_directory_that_is_missing_or_takes_no_file_is_refused(tmp_path: Path)
 def test_a_damaged_file_is_an_error_for_a_person(path: Path) -> None:
     with EvidenceStore(path) as store:
         for number in range(200):
-            store.put_skill_text(str(number), "x" * 1000)
+            store.put_meta(str(number), "x" * 1000)
     content = bytearray(path.read_bytes())
     content[8192:] = b"\xa5" * (len(content) - 8192)
     path.write_bytes(content)
     with pytest.raises(RunDirectoryError) as caught, EvidenceStore(path) as store:
-        store.get_skill_text("7")
+        store.get_meta("7")
     assert "malformed" in caught.value.message
     assert "copy" in caught.value.hint
 
@@ -194,33 +208,37 @@ def test_a_damaged_file_is_an_error_for_a_person(path: Path) -> None:
 def test_a_damaged_record_is_an_error_for_a_person(path: Path, record: str) -> None:
     with EvidenceStore(path) as store:
         store.put_reply("r", ChatReply("yes"), role="optimizer", request=REQUEST)
+        store.put_trajectory("t", TRAJECTORY)
         store.put_rollout("o", ROLLOUT)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE replies SET reply = ?", (record,))
+        connection.execute("UPDATE trajectories SET trajectory = ?", (record,))
         connection.execute("UPDATE rollouts SET rollout = ?", (record,))
     connection.close()
     with EvidenceStore(path) as store:
         with pytest.raises(RunDirectoryError, match="damaged record"):
             store.get_reply("r")
         with pytest.raises(RunDirectoryError, match="damaged record"):
+            store.get_trajectory("t")
+        with pytest.raises(RunDirectoryError, match="damaged record"):
             store.get_rollout("o", TASK)
 
 
 def test_a_full_disk_is_an_error_for_a_person_and_loses_nothing(path: Path) -> None:
     with EvidenceStore(path) as store:
-        store.put_skill_text("before", "x")
+        store.put_meta("before", "x")
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
         try:
             with pytest.raises(RunDirectoryError, match="cannot be used") as caught:
-                store.put_skill_text("after", "x" * 400_000)
+                store.put_meta("after", "x" * 400_000)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert "space" in caught.value.hint
-        assert store.get_skill_text("before") == "x"
-        assert store.get_skill_text("after") is None
-        store.put_skill_text("after", "y")
-        assert store.get_skill_text("after") == "y"
+        assert store.get_meta("before") == "x"
+        assert store.get_meta("after") is None
+        store.put_meta("after", "y")
+        assert store.get_meta("after") == "y"
 
 
 def test_a_file_that_another_process_is_writing_is_waited_for_and_then_refused(path: Path) -> None:

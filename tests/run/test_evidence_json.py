@@ -18,6 +18,8 @@ from skillopt.run.evidence_json import (
     request_to_json,
     rollout_from_json,
     rollout_to_json,
+    trajectory_from_json,
+    trajectory_to_json,
 )
 from skillopt.types import Failure, JsonValue, Message, Place, Rollout, Score, Task, Trajectory, Usage
 
@@ -44,6 +46,12 @@ ROLLOUTS = st.builds(Rollout, TASKS, st.text(), st.integers(0, 9), trajectory=TR
     Rollout, TASKS, st.text(), st.integers(0, 9), failure=FAILURES
 )
 REPLIES = st.builds(ChatReply, st.text(), st.text(), st.text(), USAGE)
+
+
+@given(TRAJECTORIES)
+def test_a_trajectory_comes_back_exactly(trajectory: Trajectory) -> None:
+    back = trajectory_from_json(trajectory_to_json(trajectory))
+    assert (back, back.seconds) == (trajectory, trajectory.seconds)
 
 
 @given(ROLLOUTS)

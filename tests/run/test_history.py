@@ -53,6 +53,7 @@ def test_step_0_is_the_seed_skill_on_the_selection_split(finished: Finished) -> 
         "current_score": 0.0,
         "current_origin": "initial_skill",
         "best_score": 0.0,
+        "best_solved": 0,
         "best_step": 0,
         "best_origin": "initial_skill",
         "candidate_val_acc": None,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.engine import engine_environment
 from tests.support.runs import SMALL, views, write_run
 
 from skillopt.api import train
@@ -14,10 +15,14 @@ from skillopt.config.dump import flattened
 from skillopt.config.load import load_config
 from skillopt.errors import RunDirectoryError
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.identity import claim, identity
+from skillopt.run.identity import claim, claim_models, identity
+from skillopt.run.models import Models
+from skillopt.run.opening import open_run
 from skillopt.run.setup import Setup, prepare
+from skillopt.simulation.scripted import ScriptedModel
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.world import World
+from skillopt.types import JsonValue, Role
 
 
 def set_up(directory: Path, settings: dict[str, Any] | None = None, world: World = SMALL) -> Setup:
@@ -106,6 +111,63 @@ def test_other_prompts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr("skillopt.run.identity.prompts_digest", lambda: "other")
         with pytest.raises(RunDirectoryError, match=r'prompts \(digest\): "[0-9a-f]{64}" -> "other"'):
             claim(evidence, before)
+
+
+class Known(ScriptedModel):
+    """A model that says of itself what it is told."""
+
+    def __init__(self, **identity: JsonValue) -> None:
+        super().__init__((), name="known")
+        self.known = identity
+
+    @property
+    def identity(self) -> dict[str, JsonValue]:
+        return self.known
+
+
+@pytest.mark.parametrize("role", ["target", "optimizer"])
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        ({"weights_sha256": "aa"}, {"weights_sha256": "bb"}, 'weights_sha256: "aa" -> "bb"'),
+        ({"engine": "b1"}, {"engine": "b2"}, 'engine: "b1" -> "b2"'),
+        ({"temperature": None}, {"temperature": 0.0}, "temperature: null -> 0.0"),
+        ({"base_url": "http://a/v1"}, {"base_url": "http://b/v1"}, 'base_url: "http://a/v1" -> "http://b/v1"'),
+        ({"world": {"rules": 4}}, {"world": {"rules": 5}}, "world.rules: 4 -> 5"),
+        ({"engine": "b1"}, {}, 'engine: "b1" -> null'),
+    ],
+)
+def test_what_only_a_model_knows_of_itself_counts(role: Role, before: Any, after: Any, line: str) -> None:
+    """F87: equal settings, another model: the replies of two would stand for one, and all be paid again."""
+
+    def models(identity: dict[str, Any]) -> Models:
+        return Models({"target": Known(), "optimizer": Known(), role: Known(**identity)})
+
+    with EvidenceStore(Path(":memory:")) as evidence:
+        claim_models(evidence, models(before))
+        claim_models(evidence, models(before))
+        with pytest.raises(RunDirectoryError) as refused:
+            claim_models(evidence, models(after))
+    assert str(refused.value).splitlines()[:2] == [
+        "the run directory belongs to a run with other models:",
+        f"  model.{role}.{line}",
+    ]
+
+
+async def test_weights_that_were_replaced_under_the_same_name_are_refused(tmp_path: Path) -> None:
+    weights = tmp_path / "tiny.gguf"
+    weights.write_bytes(b"GGUF tiny")
+    setup = set_up(tmp_path, {"model.target.name": f"local:{weights}"})
+    environment, directory = engine_environment(tmp_path), tmp_path / "run"
+    for _ in range(2):
+        async with open_run(setup, directory=directory, environment=environment):
+            pass
+    shown = views(directory)
+    weights.write_bytes(b"GGUF another")
+    with pytest.raises(RunDirectoryError, match=r"model\.target\.weights_sha256: \"[0-9a-f]{64}\" -> "):
+        async with open_run(setup, directory=directory, environment=environment):
+            pass
+    assert views(directory) == shown
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ async def test_a_training_goes_on_without_a_task_for_good_and_an_evaluation_trie
 
 
 async def test_no_task_waits_for_the_target_on_its_own_deadline(tmp_path: Path) -> None:
-    """With fewer slots than workers, tasks in line would time out before they are asked."""
+    """F1: with fewer slots than workers, tasks in line would time out before they are asked."""
     most = in_flight = 0
 
     async def delay(call: Call) -> None:

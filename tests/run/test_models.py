@@ -51,9 +51,17 @@ async def test_each_role_asks_its_own_model_and_pays_into_its_own_account(tmp_pa
             await models.optimizer.reply(REQUEST)
             await models.optimizer.reply(REQUEST)
         assert [call.model for call in server.calls] == ["target", "optimizer", "optimizer"]
-    paid = kept.paid.by_role()
-    assert (paid["target"].usage.calls, paid["optimizer"].usage.calls) == (1, 2)
+    assert (kept.paid.total("target").usage.calls, kept.paid.total("optimizer").usage.calls) == (1, 2)
     assert kept.used.rows() == ()
+
+
+async def test_only_the_roles_that_are_needed_are_opened(tmp_path: Path) -> None:
+    config = configured(tmp_path, model__optimizer__name="openai:gpt-5.5")
+    opening = open_models(config, accounts(config), environment={}, on_retry=unexpected, roles=("target",))
+    async with opening as models:
+        assert list(models.opened) == ["target"]
+        await models.target.reply(REQUEST)
+    assert (simulated(config), simulated(config, roles=("optimizer",))) == (True, False)
 
 
 async def test_simulated_models_are_opened_in_process(tmp_path: Path) -> None:
@@ -89,6 +97,24 @@ async def test_a_failure_that_may_pass_is_tried_again_and_told_with_its_role(tmp
         async with open_models(config, accounts(config), environment={}, on_retry=on_retry) as models:
             await models.target.reply(REQUEST)
     assert told == [("target", 1, 503)]
+
+
+async def test_a_blank_reply_of_the_target_is_paid_and_asked_again_and_one_of_the_optimizer_is_handed_on(
+    tmp_path: Path,
+) -> None:
+    told: list[Role] = []
+
+    async with SimulatedServer(SMALL, weather=scripted([Fault("empty"), Fault("reasoning_only"), None])) as server:
+        config = configured(tmp_path, server, model__target__attempts=3)
+        kept = accounts(config)
+        async with open_models(config, kept, environment={}, on_retry=lambda role, _: told.append(role)) as models:
+            assert (await models.target.reply(REQUEST)).text
+    assert told == ["target", "target"]
+    assert kept.paid.total("target").usage.calls == 3
+    async with SimulatedServer(SMALL, weather=scripted([Fault("empty")])) as server:
+        config = configured(tmp_path, server)
+        async with open_models(config, accounts(config), environment={}, on_retry=unexpected) as models:
+            assert (await models.optimizer.reply(REQUEST)).text == ""
 
 
 async def test_at_most_the_configured_number_of_calls_is_in_flight(tmp_path: Path) -> None:

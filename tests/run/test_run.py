@@ -156,7 +156,11 @@ def test_an_end_before_the_baseline_has_no_outcome_and_is_told_all_the_same(open
     (ended,) = bench.events
     assert isinstance(ended, RunEnded)
     assert (ended.state, ended.message) == ("provider_failed", str(error))
-    assert not (bench.directory / "summary.json").exists()
+    summary = read_json(bench.directory / "summary.json")
+    assert summary == ended.summary
+    assert (summary["state"], summary["exit_code"], summary["message"]) == ("provider_failed", 13, str(error))
+    assert summary["models"]["target"] == dict(bench.target.identity)
+    assert "selection" not in summary and "test" not in summary
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tests.support.runs import read_json
 from tests.support.values import append, patch, rollout, unmeasured
 
 from skillopt.run.step_files import patch_json, rollout_row, write_rollouts
+from skillopt.text_files import plain
 from skillopt.types import Discarded, EditState, Rollout, Score, Task, Trajectory
 
 HOSTILE = [
@@ -67,6 +68,18 @@ def test_what_was_not_measured_has_a_reason_in_place_of_a_score(tmp_path: Path) 
     assert not (tmp_path / "trajectories").exists()
 
 
+def test_pages_and_rows_act_on_no_terminal(tmp_path: Path) -> None:
+    """A task or a model that wrote control characters into them would colour, clear or turn round what people read."""
+    hostile = "\x1b[2J\x9b2J\u202e"
+    done = rollout(1, said=hostile, feedback=hostile)
+    write_rollouts(tmp_path, [done])
+    (page,) = (tmp_path / "trajectories").iterdir()
+    for path in (page, tmp_path / "results.json"):
+        text = path.read_text("utf-8")
+        assert plain(text) == text
+    assert read_json(tmp_path / "results.json")[0]["response"] == hostile
+
+
 def test_a_row_has_the_public_fields() -> None:
     trajectory = Trajectory((), "whole reply", "length")
     row = rollout_row(Rollout(Task("1", {}), "d", trajectory=trajectory, score=Score(1, 1.0, "Right.", "reply")))
@@ -94,7 +107,7 @@ def test_every_stage_of_a_step_can_be_read(finished: Finished) -> None:
         names = {path.name for path in directory.iterdir()}
         assert names - {"patches", "selection_eval"} == {
             "rollout", "merged_patch.json", "ranked_edits.json", "edit_apply_report.json", "candidate_skill.md",
-            "step_record.json",
+            "step_record.json", "dropped_replies.json",
         }  # fmt: skip
         batch = {row["id"] for row in read_json(directory / "rollout" / "results.json")}
         for outcome in read_json(directory / "edit_apply_report.json"):

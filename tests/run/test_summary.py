@@ -7,8 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.run.conftest import RICH, Finished
 from tests.support.runs import SMALL, read_json, write_run
+from tests.support.values import rollout, unmeasured
 
 from skillopt import __version__
 from skillopt.api import train
@@ -16,6 +18,7 @@ from skillopt.config.load import load_config
 from skillopt.data.splits import load_splits
 from skillopt.digests import text_digest
 from skillopt.prompts import prompts_digest
+from skillopt.run.summary import difference
 from skillopt.simulation.world import World
 
 
@@ -55,7 +58,8 @@ def test_seed_and_best_skill_are_compared_on_both_held_out_splits(finished: Fini
     for name, which in (("test_eval_baseline", "seed"), ("test_eval", "best")):
         rows = read_json(finished.directory / name / "results.json")
         assert test[which]["solved"] == sum(row["hard"] for row in rows)
-    assert summary["test_hard"] - summary["baseline_test_hard"] == summary["test_delta_hard"] > 0
+    assert summary["test_delta_hard"] == pytest.approx(summary["test_hard"] - summary["baseline_test_hard"])
+    assert (summary["test_delta_hard"] > 0, summary["test_delta_tasks"]) == (True, 10)
 
 
 def test_the_test_scores_are_the_truth_about_the_skills(finished: Finished) -> None:
@@ -127,6 +131,15 @@ async def test_an_unchanged_skill_is_tested_once_and_shown_twice(tmp_path: Path)
     assert summary["test_delta_hard"] == 0.0
     assert summary["usage"]["target.test"]["calls"] == 8
     assert summary["total_usage"]["optimizer"]["calls"] == 0
+
+
+def test_a_difference_is_one_over_tasks_that_were_measured_with_both_skills() -> None:
+    """F1: the outage took the hard tasks from one of them, and that is no gain; none in common, and there is none."""
+    seed = [rollout(1, 1), rollout(2, 0), rollout(3, 0), unmeasured(4)]
+    best = [rollout(1, 1), unmeasured(2), rollout(3, 1), rollout(4, 1)]
+    assert difference(seed, best) == (0.5, 2)
+    assert difference(seed[1:2], best[1:2]) == (None, 0)
+    assert difference((), ()) == (None, 0)
 
 
 async def test_without_a_final_test_nothing_is_said_of_it(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -202,6 +203,65 @@ async def test_support_and_tasks_come_from_the_named_sources(open_bench: OpenBen
     assert (second.support_count, second.task_ids) == (1, ("t0", "t1", "t2"))
 
 
+def left_out(merged: Patch) -> list[tuple[str, str]]:
+    """What a merge left out, as content and reason."""
+    assert {entry.state for entry in merged.discarded} <= {EditState.DUPLICATE}
+    return [(json.loads(entry.entry)["content"], entry.detail) for entry in merged.discarded]
+
+
+async def test_what_a_merge_leaves_out_is_kept_with_the_reason(open_bench: OpenBench) -> None:
+    """F57: nothing vanishes: of three edits two are named as sources, one by an entry that is no edit."""
+    reply = {
+        "edits": [
+            {"op": "append", "content": "merged", "sources": [0]},
+            {"op": "mend", "content": "no edit", "sources": [1]},
+        ]
+    }
+    bench = open_bench(optimizer=[reply])
+    merged = await aggregate(bench, state(), patches(3))
+    invalid, *others = merged.discarded
+    assert (invalid.state, contents(merged)) == (EditState.INVALID, ["merged"])
+    assert left_out(replace(merged, discarded=tuple(others))) == [
+        (RULES[1], "left out by the merge"),
+        (RULES[2], "left out by the merge"),
+    ]
+
+
+async def test_an_edit_that_is_repeated_word_for_word_needs_no_sources_to_be_known(open_bench: OpenBench) -> None:
+    reply = {"edits": [{"op": "append", "content": RULES[1]}, {"op": "append", "content": "new", "sources": [1]}]}
+    bench = open_bench(optimizer=[reply])
+    merged = await aggregate(
+        bench, state(), [patch(append(RULES[1], support=3, tasks=[1])), *patches(1), *patches(1, first=2)]
+    )
+    assert [edit.support_count for edit in merged.edits] == [3, 1]
+    assert left_out(merged) == [(RULES[2], "left out by the merge")]
+
+
+async def test_where_no_sources_are_named_nothing_is_said_to_be_left_out(open_bench: OpenBench) -> None:
+    bench = open_bench(optimizer=[{"edits": [{"op": "append", "content": "all in one"}]}])
+    merged = await aggregate(bench, state(), patches(3))
+    assert (contents(merged), merged.discarded) == (["all in one"], ())
+
+
+async def test_the_support_of_a_source_counts_once_over_all_merged_edits(open_bench: OpenBench) -> None:
+    """An analyst's proposal that was cut in two would otherwise outvote two others."""
+    reply = {
+        "edits": [
+            {"op": "append", "content": "first half", "sources": [0]},
+            {"op": "append", "content": "second half and more", "sources": [0, 1]},
+            {"op": "append", "content": "the first once more", "sources": [0]},
+        ]
+    }
+    bench = open_bench(optimizer=[reply])
+    both = [patch(append(RULES[0], support=4, tasks=[0])), patch(append(RULES[1], support=2, tasks=[1]))]
+    merged = await aggregate(bench, state(), both)
+    assert [(edit.support_count, edit.task_ids) for edit in merged.edits] == [
+        (4, ("t0",)),
+        (2, ("t0", "t1")),
+        (1, ("t0",)),
+    ]
+
+
 async def test_one_failure_among_the_sources_makes_a_failure_edit(open_bench: OpenBench) -> None:
     """F70."""
     reply = {
@@ -271,6 +331,8 @@ async def test_a_merge_that_says_why_nothing_is_worth_keeping_is_obeyed(open_ben
     bench = open_bench(optimizer=[{"edits": [], "drop_all_reason": "The skill says all of it."}])
     merged = await aggregate(bench, state(), patches(3))
     assert (merged.edits, merged.reasoning) == ((), "The skill says all of it.")
+    said = "left out by the merge, which kept nothing: The skill says all of it."
+    assert left_out(merged) == [(content, said) for content in RULES[:3]]
     assert bench.counted == {}
 
 

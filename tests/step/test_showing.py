@@ -57,6 +57,12 @@ def test_tool_turns_are_shown_and_a_cut_answer_is_named_as_cut() -> None:
     assert "Task: q\nTool: 42\nWrong answer: forty-\n(the answer was cut at the target's token limit)\n" in text
 
 
+def test_an_answer_that_the_provider_withheld_is_named_as_such() -> None:
+    turns = (Message("user", "q"), Message("assistant", ""))
+    one = replace(rollout(0), trajectory=Trajectory(turns, "", finish_reason="content_filter"))
+    assert "(the provider's content filter withheld the answer)" in show_trajectories([one], most_tokens=500)
+
+
 def test_a_trajectory_is_trimmed_and_its_verdict_and_end_are_kept() -> None:
     """More 19."""
     one = rollout(0, said="x " * 4000 + "THE END")

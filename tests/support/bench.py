@@ -147,7 +147,7 @@ def open_bench(tmp_path: Path) -> Iterator[OpenBench]:
             setup = prepare(load_config(path, overrides))
             directory = tmp_path / "run"
             directory.mkdir(exist_ok=True)
-            models = Models(target=_model(target, "target"), optimizer=_model(optimizer, "optimizer"))
+            models = Models({"target": _model(target, "target"), "optimizer": _model(optimizer, "optimizer")})
             bench = Bench(
                 setup,
                 directory=directory,

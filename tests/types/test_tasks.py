@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,15 @@ def test_what_is_no_share_is_no_soft_score(soft: float) -> None:
 def test_a_hard_score_is_0_or_1(hard: int) -> None:
     with pytest.raises(ValueError, match="hard is"):
         Score(hard, 0.0)
+
+
+@pytest.mark.parametrize("name", ["feedback", "predicted", "expected", "note"])
+@pytest.mark.parametrize("value", [None, 4, b"x", ["a"]])
+def test_what_a_score_says_is_text(name: str, value: object) -> None:
+    """F6: found where the scorer returns it, and not where a page is written."""
+    texts: dict[str, Any] = {name: value}
+    with pytest.raises(TypeError, match=f"{name} is .* it must be a text"):
+        Score(0, 0.0, **texts)
 
 
 def test_a_score_is_kept_as_numbers_of_its_types() -> None:

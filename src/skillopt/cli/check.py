@@ -43,12 +43,12 @@ def check(
 
     from skillopt.cli.planning import show_plan
     from skillopt.cli.preflight import ask_models
-    from skillopt.cli.streams import plain
     from skillopt.cli.terminal import say
     from skillopt.models.prices import Prices
     from skillopt.run.models import simulated
     from skillopt.run.plan import plan
     from skillopt.run.setup import prepare
+    from skillopt.text_files import plain
 
     setup = prepare(loaded)
     known_models = simulated(setup.config)  # reads both names, so that a misspelt provider is found without asking
@@ -68,8 +68,8 @@ def check(
 def _show_settings(setup: Setup) -> None:
     import os
 
-    from skillopt.cli.streams import plain
     from skillopt.cli.terminal import new_table, show_table
+    from skillopt.text_files import plain
 
     table = new_table("setting", "value", "from")
     for row in setup.loaded.resolved_table(setup.environment.settings):

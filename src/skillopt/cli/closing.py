@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.cli.comparison import shown_difference
-from skillopt.cli.streams import plain
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.run.outcome import Outcome
+from skillopt.text_files import plain
 
 _MOST_DIFF_LINES = 80
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -31,7 +31,8 @@ def show_outcome(outcome: Outcome) -> None:
     for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
         seed, best = summary[split]["seed"], summary[split]["best"]
         if seed is not None and best is not None:
-            table.add_row(name, _scores(seed), _scores(best), _difference(seed, best))
+            difference = _selection_difference(seed, best) if split == "selection" else _test_difference(summary)
+            table.add_row(name, _scores(seed), _scores(best), difference)
     show_table(table)
     _show_held_out(outcome)
     _show_diff(outcome)
@@ -44,10 +45,18 @@ def _scores(scores: Mapping[str, Any]) -> str:
     return f"{scores['shown']}{missing}"
 
 
-def _difference(seed: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    if seed["hard"] is None or best["hard"] is None:
-        return "not measured"
+def _selection_difference(seed: Mapping[str, Any], best: Mapping[str, Any]) -> str:
+    """Every selection task is measured with both skills: without that there is neither a baseline nor an acceptance."""
     return f"{100 * (best['hard'] - seed['hard']):+.1f} points"
+
+
+def _test_difference(summary: Mapping[str, Any]) -> str:
+    """Means over different tasks are not subtracted: an outage that hit the hard ones would look like a gain."""
+    delta, tasks = summary["test_delta_hard"], summary["test_delta_tasks"]
+    if delta is None:
+        return "not measured"
+    missing = summary["test"]["seed"]["unmeasured"] or summary["test"]["best"]["unmeasured"]
+    return f"{100 * delta:+.1f} points" + (f" on {tasks} tasks" if missing else "")
 
 
 def _show_held_out(outcome: Outcome) -> None:

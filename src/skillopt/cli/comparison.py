@@ -8,14 +8,14 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from skillopt.api import Evaluation
-from skillopt.cli.streams import is_live, plain
+from skillopt.cli.streams import is_live
 from skillopt.cli.terminal import console, new_table, say, say_unbroken, show_table
 from skillopt.evaluation.scores import solved
 from skillopt.evaluation.statistics import PairedDifference, wilson_interval
 from skillopt.models.retry import Retry
 from skillopt.run.history import split_scores
 from skillopt.run.step_files import rollout_row
-from skillopt.text_files import safe_name, write_json_atomically
+from skillopt.text_files import plain, safe_name, write_json_atomically
 from skillopt.types import Place, Role, Rollout
 
 _LONGEST_LABEL = 36

@@ -76,7 +76,8 @@ def evaluate(
         api.evaluate(setup, skills, tasks, directory=directory, observer=counting, on_retry=counting.on_retry)
     )
     write_evaluation(directory, name, names, result)
-    show_evaluation(names, name, result, directory=directory, simulated_models=simulated(setup.config))
+    of_simulation = simulated(setup.config, roles=("target",))
+    show_evaluation(names, name, result, directory=directory, simulated_models=of_simulation)
     measured = all(rollout.measured for rollouts in result.rollouts for rollout in rollouts)
     return 0 if measured else EndState.PROVIDER_FAILED.exit_code
 
@@ -89,5 +90,7 @@ def _split(name: str) -> SplitName | Literal["all"]:
 
 
 def _directory(setup: Setup) -> Path:
-    target = "".join(char if char.isalnum() or char in "-._" else "_" for char in setup.config.model.target.name)
-    return Path.cwd() / "outputs" / f"eval_{Path(setup.config.env.name).stem}_{target[:60]}"
+    from skillopt.text_files import readable_name
+
+    config = setup.config
+    return Path.cwd() / "outputs" / f"eval_{Path(config.env.name).stem}_{readable_name(config.model.target.name)}"

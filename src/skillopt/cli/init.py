@@ -41,9 +41,8 @@ def init(
     ever overwritten.
     """
     from skillopt.cli.starter import starter_files
-    from skillopt.cli.streams import plain
     from skillopt.models.providers import parse_model_name
-    from skillopt.text_files import write_text_atomically
+    from skillopt.text_files import plain, write_text_atomically
 
     for option, name in (("--target", target), ("--optimizer", optimizer)):
         parse_model_name(name, key=option)

@@ -86,9 +86,17 @@ class LiveView:
 
 
 def _scores(record: Mapping[str, JsonValue]) -> str:
-    """Return the scores that the gate compares, as they stand."""
-    current, best = percent(record["current_score"]), percent(record["best_score"])
+    """Return the scores that the gate compares, as they stand, with the tasks they were counted from."""
+    current, best = (
+        _score(record, score=f"{skill}_score", solved=solved)
+        for skill, solved in (("current", "val_solved"), ("best", "best_solved"))
+    )
     return f"selection ({record['gate_metric']}): current {current}, best {best} (step {record['best_step']})"
+
+
+def _score(record: Mapping[str, JsonValue], *, score: str, solved: str) -> str:
+    share, count = percent(record[score]), f"{record[solved]}/{record['val_n']}"
+    return f"{count} ({share})" if record["gate_metric"] == "hard" else f"{share} ({count} solved)"
 
 
 class _TimeLeft:

@@ -14,8 +14,9 @@ import typer
 
 from skillopt.cli import check, evaluate, init, models, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
-from skillopt.cli.streams import plain, replace_what_cannot_be_shown
+from skillopt.cli.streams import replace_what_cannot_be_shown
 from skillopt.errors import MeasurementError, ModelError, SkillOptError, UsageError
+from skillopt.text_files import plain
 
 
 def _new_app(**more: Any) -> typer.Typer:

@@ -9,7 +9,6 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skillopt.cli.streams import plain
 from skillopt.cli.terminal import say
 from skillopt.errors import UnusableReplyError
 from skillopt.models.base import ChatReply, ChatRequest
@@ -22,6 +21,7 @@ from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import Models, open_models, role_settings
 from skillopt.run.setup import Setup
 from skillopt.step.replies import EditsReply
+from skillopt.text_files import plain
 from skillopt.types import Message, Place, Role, Rollout
 
 _QUESTION = 'Reply with this JSON object and nothing else: {"reasoning": "ready", "edits": []}'

@@ -9,17 +9,17 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from skillopt.cli.streams import discard, is_live, plain, write_utf_8
+from skillopt.cli.streams import discard, is_live
 from skillopt.cli.terminal import say
 from skillopt.events import Event, RunEnded, RunStarted, Spent, StageProgress, StageStarted, StepCommitted, Warned
 from skillopt.run.event_log import event_json
+from skillopt.text_files import plain
 
 
 @contextmanager
 def open_progress(*, json_events: bool) -> Generator[Callable[[Event], None]]:
     """Return the subscriber that suits where standard output goes."""
     if json_events:
-        write_utf_8()
         yield JsonLines()
     elif is_live():
         from skillopt.cli.live_view import LiveView

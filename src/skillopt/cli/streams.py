@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from typing import IO, Any
 
 
@@ -17,21 +16,9 @@ def is_live(*, stderr: bool = False) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
-def plain(text: str) -> str:
-    """Return text from a task, a model or a file without control characters: it moves no cursor and sets no colour."""
-    return "".join(
-        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "�" for char in text
-    )
-
-
 def replace_what_cannot_be_shown() -> None:
     """Let a terminal that lacks a character show a question mark; nothing stops because of it."""
     _reconfigure(errors="replace")
-
-
-def write_utf_8() -> None:
-    """Make standard output carry JSON as JSON is defined, whatever the terminal can show."""
-    _reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def discard(stream: IO[str]) -> None:

@@ -1,4 +1,4 @@
-"""A configuration as text: the resolved file of a run directory, its digest, and what differs between two.
+"""A configuration as text, the resolved file of a run directory, and as one value for each full key.
 
 A configuration holds no secret (they are refused when it is loaded), so neither do these.
 """
@@ -6,47 +6,19 @@ A configuration holds no secret (they are refused when it is loaded), so neither
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from skillopt.config.provenance import KeyPath
 from skillopt.config.schema import Config
 from skillopt.config.yaml_text import write_document
-from skillopt.digests import digest
 from skillopt.types import JsonValue
 
 _HEADER = "# Every setting of the run, resolved. Loading this file gives the same configuration.\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A setting that two configurations do not share; None where one of them does not have it."""
-
-    key: str
-    before: JsonValue
-    after: JsonValue
-
-    def __str__(self) -> str:
-        return f"{self.key}: {self.before!r} -> {self.after!r}"
-
-
 def to_yaml(config: Config) -> str:
     """Return the whole configuration, defaults and all, as YAML that loads back as the same configuration."""
     return _HEADER + write_document(_escaped(config.model_dump(mode="json")))
-
-
-def config_digest(config: Config) -> str:
-    """Return the digest of all settings except where the run is kept (`env.out_root`)."""
-    return digest(
-        config.model_copy(update={"env": config.env.model_copy(update={"out_root": None})}).model_dump(mode="json")
-    )
-
-
-def differences(before: Config, after: Config) -> tuple[Difference, ...]:
-    """Return the settings in which two configurations differ, without `env.out_root`, in the schema's order."""
-    old, new = flattened(before), flattened(after)
-    keys = [key for key in {**old, **new} if key != ("env", "out_root")]
-    return tuple(Difference(".".join(key), old.get(key), new.get(key)) for key in keys if old.get(key) != new.get(key))
 
 
 def flattened(config: Config) -> dict[KeyPath, JsonValue]:

@@ -39,11 +39,6 @@ class LoadedConfig:
     provenance: Provenance
     path: Path
 
-    @property
-    def digest(self) -> str:
-        """Digest of all settings except where the run is kept."""
-        return dump.config_digest(self.config)
-
     def to_yaml(self) -> str:
         """Return every setting, resolved, as YAML that loads back as the same configuration; it holds no secret."""
         return dump.to_yaml(self.config)

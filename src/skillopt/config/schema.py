@@ -65,7 +65,8 @@ class RoleSettings(Section):
     schema_replies: bool | None = None
     """Ask the provider to constrain replies to a JSON schema; by default where the provider is known to do so."""
     timeout: Annotated[float, Field(gt=0.0)] = 300.0
-    """Seconds one call may take, down to the socket; a call that takes longer is cancelled and tried again."""
+    """Seconds one call may take, down to the socket; a call that takes longer is cancelled and tried again. A target's
+    call ends with `env.exec_timeout` too, without another try."""
     attempts: Positive = 5
     """How often a call is tried when failures are transient."""
     concurrency: Positive = 16
@@ -199,7 +200,8 @@ class EnvSettings(BaseModel):
     workers: Positive = 16
     """Most tasks under way at once."""
     exec_timeout: Annotated[float, Field(gt=0.0)] = 120.0
-    """Seconds one task may take before it counts as unmeasured."""
+    """Seconds the target may work on one task before it counts as unmeasured; waiting for a free slot or between
+    attempts does not count."""
     out_root: str | None = None
     """Run directory; by default `outputs/NAME_OPTIMIZER_TIME`."""
 

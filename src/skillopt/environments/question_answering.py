@@ -33,6 +33,12 @@ _FOUND_IN: Mapping[Extraction, str] = {
     "whole": "the whole of it",
 }
 
+_ENDED: Mapping[str, str] = {
+    "length": "The reply was cut at its token limit.",
+    "content_filter": "The provider's content filter withheld the reply.",
+}
+"""What feedback says of a reply that did not end by itself."""
+
 
 class QuestionAnsweringSettings(ScorerSettings):
     """How a task is shown, where its answer is found, and how it is scored."""
@@ -143,9 +149,10 @@ class QuestionAnswering(Environment[QuestionAnsweringSettings]):
     def score(self, task: Task, trajectory: Trajectory) -> Score:
         """Find the answer in the target's final message and score it."""
         score = self.scorer.score(self._answer(trajectory.output), task, trajectory)
-        if trajectory.finish_reason == "length" and not score.hard:
-            return replace(score, feedback=f"{score.feedback} The reply was cut at its token limit.".strip())
-        return score
+        ended = _ENDED.get(trajectory.finish_reason)
+        if ended is None or score.hard:
+            return score
+        return replace(score, feedback=f"{score.feedback} {ended}".strip())
 
     @property
     def _takes_whole(self) -> bool:

@@ -1,10 +1,11 @@
-"""The key of a rollout: all that determines it, and nothing else."""
+"""The keys of a rollout and of its trajectory: all that determines each, and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from skillopt.digests import digest
+from skillopt.environments.base import Presentation
 from skillopt.types import JsonValue
 
 
@@ -28,3 +29,19 @@ def rollout_key(protocol: str, *, skill_digest: str, task_digest: str, repeat: i
         repeat: 0, or the number of a repeat that was asked for.
     """
     return digest([protocol, skill_digest, task_digest, repeat])
+
+
+def trajectory_key(
+    harness: Mapping[str, JsonValue], *, skill_digest: str, task_digest: str, presentation: Presentation, repeat: int
+) -> str:
+    """Return the key under which a trajectory is evidence: of what was asked and who was, and not of how it is scored.
+
+    Args:
+        harness: Identity of the harness and of the target behind it.
+        skill_digest: Of the skill's whole text.
+        task_digest: Of the task's content.
+        presentation: What the target was asked.
+        repeat: 0, or the number of a repeat that was asked for.
+    """
+    messages: list[JsonValue] = [[message.role, message.content] for message in presentation.messages]
+    return digest({"harness": dict(harness), "skill": skill_digest, "task": [task_digest, messages], "repeat": repeat})

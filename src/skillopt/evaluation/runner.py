@@ -1,8 +1,9 @@
 """Measuring a skill on tasks: the one place where a target does tasks, whoever asks.
 
 Rollout, gate, slow update, final test and `skillopt eval` all come through here. What was measured before answers at
-once; what is measured now is recorded before anything is derived from it. A task that could not be measured (outage,
-timeout, a scorer that raised) is a failure with its reason, never a score, and too many of them stop the run.
+once; what is measured now is recorded before anything is derived from it: a trajectory before it is scored, so that a
+mended scorer pays for none again. A task that could not be measured (outage, timeout, a scorer that raised) is a
+failure with its reason, never a score, and too many of them stop the run.
 """
 
 from __future__ import annotations
@@ -14,20 +15,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from skillopt.concurrency import map_ordered
+from skillopt.concurrency import call_in_thread, map_ordered
+from skillopt.deadline import Deadline
 from skillopt.environments.base import Environment, EnvironmentSettings, Presentation
 from skillopt.errors import MeasurementError, TransientModelError, UnusableReplyError
-from skillopt.evaluation.keys import measurement_protocol, rollout_key
+from skillopt.evaluation.keys import measurement_protocol, rollout_key, trajectory_key
 from skillopt.evaluation.scores import exact
 from skillopt.harness.base import Harness
 from skillopt.skill.document import Skill
-from skillopt.types import Failure, Place, Rollout, Score, Task
+from skillopt.types import Failure, Place, Rollout, Score, Task, Trajectory
 
 ValueT = TypeVar("ValueT")
 
+ENVIRONMENT_SECONDS = 60.0
+"""Most seconds that an environment may take to present or to score one task."""
+
 
 class RolloutStore(Protocol):
-    """Where rollouts are recorded (`run/evidence.py`)."""
+    """Where trajectories and rollouts are recorded (`run/evidence.py`)."""
+
+    def get_trajectory(self, key: str) -> Trajectory | None:
+        """Return what the target did, whether or not it could be scored, or None."""
+        ...
+
+    def put_trajectory(self, key: str, trajectory: Trajectory) -> None:
+        """Record what the target did; on disk when this returns."""
+        ...
 
     def get_rollout(self, key: str, task: Task) -> Rollout | None:
         """Return the recorded rollout of a task, or None."""
@@ -62,11 +75,13 @@ class Evaluator:
         harness: Does them.
         store: Evidence of earlier rollouts.
         workers: Most tasks under way at once.
-        deadline: Seconds one task may take before it counts as unmeasured.
+        deadline: Seconds the target may work on one task before it counts as unmeasured. Standing in line for a slot
+            and the pauses between attempts are no work.
         max_unmeasured: Share of the tasks of one call that may stay unmeasured, 0 to 1.
         remember_failures: Record which tasks a place went on without, so that a replay of the run goes on without
             them too; otherwise they are tried again whenever they are asked for.
         observer: Told of every rollout.
+        environment_seconds: Most seconds that the environment may take to present or to score a task.
     """
 
     def __init__(
@@ -80,6 +95,7 @@ class Evaluator:
         max_unmeasured: float,
         remember_failures: bool,
         observer: Observer,
+        environment_seconds: float = ENVIRONMENT_SECONDS,
     ) -> None:
         self._environment = environment
         self._harness = harness
@@ -90,6 +106,9 @@ class Evaluator:
         self._max_unmeasured = max_unmeasured
         self._remember_failures = remember_failures
         self._observer = observer
+        self._environment_seconds = environment_seconds
+        # Foreign code need not be safe for threads: it presents or scores one task at a time.
+        self._environment_lock = asyncio.Lock()
 
     async def measure(
         self,
@@ -118,8 +137,9 @@ class Evaluator:
         failures: list[Failure] = []
 
         async def one(task: Task) -> Rollout:
-            rollout = await self._roll_out(skill, task, place, repeat)
-            if rollout.failure is not None:
+            rollout, recorded = await self._roll_out(skill, task, place, repeat)
+            # What this place went on without, it was allowed to: a later limit does not judge it again.
+            if rollout.failure is not None and not recorded:
                 failures.append(rollout.failure)
                 if len(failures) > most:
                     message = _too_few_measured(place, failures, total=len(tasks), most=most)
@@ -135,7 +155,8 @@ class Evaluator:
     def _key(self, skill: Skill, task: Task, repeat: int) -> str:
         return rollout_key(self._protocol, skill_digest=skill.digest, task_digest=task.digest, repeat=repeat)
 
-    async def _roll_out(self, skill: Skill, task: Task, place: Place, repeat: int) -> Rollout:
+    async def _roll_out(self, skill: Skill, task: Task, place: Place, repeat: int) -> tuple[Rollout, bool]:
+        """Return the rollout of a task, and whether it was recorded before."""
         key = self._key(skill, task, repeat)
         # What this place went on without comes first: another place may have measured it since, and a replay that saw
         # that would take another way than the run took.
@@ -148,28 +169,54 @@ class Evaluator:
         if rollout.measured and recorded is None:
             self._store.put_rollout(key, rollout)
         self._observer(place, key, rollout, recorded=recorded is not None)
-        return rollout
+        return rollout, recorded is not None
 
     async def _perform(self, skill: Skill, task: Task, place: Place, repeat: int) -> Rollout:
         """Do one task: what fails at this level is a value with its reason."""
-        presentation = _foreign("present", Presentation, lambda: self._environment.present(task))
+        presentation = await self._ask_environment("present", Presentation, lambda: self._environment.present(task))
         if isinstance(presentation, Failure):
             return Rollout(task, skill.digest, repeat, failure=presentation)
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(self._deadline):
-                trajectory = await self._harness.perform(skill.text, presentation, replace(place, attempt=repeat))
-        except TimeoutError:
-            failure = Failure("timeout", "target", "TimeoutError", f"no answer within {self._deadline:g} seconds")
-            return Rollout(task, skill.digest, repeat, failure=failure)
-        except (TransientModelError, UnusableReplyError) as error:
-            failure = Failure("error", "target", type(error).__name__, error.message)
-            return Rollout(task, skill.digest, repeat, failure=failure)
-        trajectory = replace(trajectory, seconds=time.monotonic() - started)
-        score = _foreign("score", Score, lambda: self._environment.score(task, trajectory))
+        key = trajectory_key(
+            self._harness.identity,
+            skill_digest=skill.digest,
+            task_digest=task.digest,
+            presentation=presentation,
+            repeat=repeat,
+        )
+        trajectory = self._store.get_trajectory(key)
+        if trajectory is None:
+            trajectory = await self._ask_target(skill, presentation, replace(place, attempt=repeat))
+            if isinstance(trajectory, Failure):
+                return Rollout(task, skill.digest, repeat, failure=trajectory)
+            self._store.put_trajectory(key, trajectory)
+        done = trajectory
+        score = await self._ask_environment("score", Score, lambda: self._environment.score(task, done))
         if isinstance(score, Failure):
             return Rollout(task, skill.digest, repeat, trajectory=trajectory, failure=score)
         return Rollout(task, skill.digest, repeat, trajectory=trajectory, score=score)
+
+    async def _ask_target(self, skill: Skill, presentation: Presentation, place: Place) -> Trajectory | Failure:
+        started = time.monotonic()
+        deadline = Deadline(self._deadline)
+        try:
+            async with deadline:
+                trajectory = await self._harness.perform(skill.text, presentation, place)
+        except TimeoutError:
+            earlier = f" (an earlier attempt failed: {deadline.last_reason})" if deadline.last_reason else ""
+            message = f"no answer within {self._deadline:g} seconds{earlier}"
+            return Failure("timeout", "target", "TimeoutError", message)
+        except (TransientModelError, UnusableReplyError) as error:
+            return Failure("error", "target", type(error).__name__, error.message)
+        return replace(trajectory, seconds=time.monotonic() - started)
+
+    async def _ask_environment(self, stage: str, wanted: type[ValueT], call: Callable[[], ValueT]) -> ValueT | Failure:
+        """Present or score beside the event loop, so that slow code of a user's holds up nothing else."""
+        async with self._environment_lock:
+            try:
+                return await call_in_thread(lambda: _foreign(stage, wanted, call), seconds=self._environment_seconds)
+            except TimeoutError:
+                message = f"{stage} took longer than {self._environment_seconds:g} seconds"
+                return Failure("timeout", stage, "TimeoutError", message)
 
 
 def unmeasured_allowed(share: float, tasks: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from skillopt.config.schema import EvaluationSettings
 from skillopt.types import Rollout, Score
 
 GateMetric: TypeAlias = Literal["hard", "soft", "mixed"]
@@ -63,6 +64,15 @@ def mean_gate_score(rollouts: Iterable[Rollout], metric: GateMetric, *, weight: 
     if not values:
         raise ValueError("no rollout was measured, so there is no score")
     return sum(values, Fraction()) / len(values)
+
+
+def gate_score(rollouts: Iterable[Rollout], evaluation: EvaluationSettings) -> Fraction:
+    """Return the mean gate score of the measured rollouts by the settings' metric, 0 to 1.
+
+    Raises:
+        ValueError: If none was measured.
+    """
+    return mean_gate_score(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
 
 
 def solved(rollouts: Iterable[Rollout]) -> tuple[int, int]:

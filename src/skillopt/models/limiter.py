@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from types import TracebackType
 
+from skillopt.deadline import standing_still
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.types import JsonValue
 
@@ -16,7 +17,8 @@ from skillopt.types import JsonValue
 class Limiter:
     """The slots of one role, as an async context manager; the one place where a later version adapts their number.
 
-    A call that is cancelled, in flight or in line, gives its slot or its place back.
+    A call that is cancelled, in flight or in line, gives its slot or its place back. Standing in line costs a task
+    nothing of its deadline.
 
     Args:
         concurrency: Most calls in flight, at least 1.
@@ -28,7 +30,8 @@ class Limiter:
         self._slots = asyncio.Semaphore(concurrency)
 
     async def __aenter__(self) -> None:
-        await self._slots.acquire()
+        with standing_still():
+            await self._slots.acquire()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

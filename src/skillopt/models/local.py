@@ -23,6 +23,7 @@ from skillopt.config.schema import RoleSettings
 from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError, TransientModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
 from skillopt.models.bounded_texts import with_bounded_texts
+from skillopt.models.limiter import Limiter
 from skillopt.models.weights import LocalWeights, cache_directory, resolve
 from skillopt.types import JsonValue
 
@@ -51,14 +52,15 @@ class LocalServer:
         address: Its API, up to and including `/v1`; another one at every start.
         key: The key it wants, known to this process only.
         engine: The engine's name and version.
-        slots: One permit for each reply that it works on at once. Waiting for one costs no call its timeout.
+        slots: One for each reply that it works on at once. Waiting for one costs no call its timeout and no task its
+            deadline.
     """
 
     def __init__(self, process: Process, log: BinaryIO, *, weights: LocalWeights, slots: int) -> None:
         self._process = process
         self._log = log
         self._name = weights.path.name
-        self.slots = asyncio.Semaphore(slots)
+        self.slots = Limiter(slots)
         self.address = self.key = self.engine = ""
 
     @classmethod

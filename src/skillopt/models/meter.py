@@ -9,13 +9,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.prices import Prices
 from skillopt.types import JsonValue, Place, Role, Usage
-
-NameT = TypeVar("NameT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +100,6 @@ class Meter:
             usage += self._total_usage.get(each, Usage())
             dollars = _sum(dollars, self._total_dollars.get(each, Fraction(0)))
         return Spending(usage, _as_float(dollars))
-
-    def by_role(self) -> dict[Role, Spending]:
-        """Return the totals of the roles that were asked."""
-        return {role: self.total(role) for role in sorted(self._total_usage)}
-
-    def by_stage(self) -> dict[str, Spending]:
-        """Return the totals of the stages, both roles together."""
-        return _totals((row.stage, row) for row in self.rows())
-
-    def by_step(self) -> dict[int, Spending]:
-        """Return the totals of the steps, both roles together; step 0 is what came before training."""
-        return _totals((row.step, row) for row in self.rows())
-
-
-def _totals(named_rows: Iterable[tuple[NameT, MeterRow]]) -> dict[NameT, Spending]:
-    groups: dict[NameT, list[MeterRow]] = {}
-    for name, row in named_rows:
-        groups.setdefault(name, []).append(row)
-    return {name: total(groups[name]) for name in groups}
 
 
 def _sum(one: Fraction | None, other: Fraction | None) -> Fraction | None:

@@ -1,18 +1,22 @@
 """What the tokens of a model cost, in dollars.
 
-Prices given in the configuration come first, then the public price list that ships with genai-prices. It is read from
-the installed package only: nothing is fetched and no thread is started. An unknown price stays unknown.
+Prices given in the configuration come first. What runs on this machine is free; for everything else there is the public
+price list that ships with genai-prices. It is read from the installed package only: nothing is fetched and no thread is
+started. An unknown price stays unknown, and so does that of a server elsewhere, whoever it belongs to.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from datetime import UTC, date, datetime, time
+from urllib.parse import urlsplit
 
 from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
+from skillopt.models.providers import ALIASES, OPENED_ELSEWHERE, PROVIDERS
 from skillopt.types import Role, Usage
 
-FREE_PROVIDERS = frozenset({"llamacpp", "local", "ollama", "simulated", "vllm"})
-"""Providers that run on the user's own machines."""
+SELF_SERVED = frozenset({"llamacpp", "lmstudio", "ollama", "vllm"})
+"""Servers that anybody may run, and that cost nothing on this machine."""
 
 _MILLION = 1_000_000
 
@@ -37,10 +41,11 @@ class Prices:
         of a single long prompt.
         """
         settings = self._models[role]
-        provider, _, model = settings.name.partition(":")
+        named, _, model = settings.name.partition(":")
+        provider = ALIASES.get(named.lower(), named.lower())
         if usage.calls == 0 and usage.tokens == 0:
             return 0.0
-        if settings.price is None and provider in FREE_PROVIDERS:
+        if settings.price is None and _is_here(provider, settings.base_url):
             return 0.0
         if usage.tokens == 0:
             return None  # The server did not say how many tokens it used.
@@ -65,6 +70,17 @@ class Prices:
         except LookupError:
             return None
         return float(price.total_price)
+
+
+def _is_here(provider: str, base_url: str | None) -> bool:
+    """Whether a provider's models run on this machine."""
+    if provider not in SELF_SERVED:
+        return provider in OPENED_ELSEWHERE
+    try:
+        host = urlsplit(base_url or PROVIDERS[provider].base_url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _given(price: PriceSettings, usage: Usage) -> float:

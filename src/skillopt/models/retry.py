@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from skillopt.deadline import standing_still
 from skillopt.digests import digest, generator
 from skillopt.errors import RateLimitError, TransientModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
@@ -43,7 +44,7 @@ class RetryingModel(ChatModel):
 
     The wait is uniform between 0 and min(30 s, 1 s * 2^(attempt - 1)) ("full jitter"), on top of what the provider
     asked for, itself shortened to 300 s. Waits are drawn from a generator of seed, request and attempt, so they
-    depend on nothing that happens to run beside.
+    depend on nothing that happens to run beside. They cost a task nothing of its deadline.
 
     Args:
         model: The model behind it.
@@ -92,9 +93,11 @@ class RetryingModel(ChatModel):
                         error.message = f"{error.message} (the last of {attempt} attempts)"
                     raise
                 wait = self._wait(request, attempt, error)
+                reason = error.message
                 if self._on_retry is not None:
                     self._on_retry(Retry(request.place, attempt, wait, error))
-            await self._sleep(wait)
+            with standing_still(reason):
+                await self._sleep(wait)
             attempt += 1
 
     async def close(self) -> None:

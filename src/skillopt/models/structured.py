@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast
+from typing import Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillopt.errors import UnusableReplyError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
 from skillopt.models.reply_text import read_json
 from skillopt.types import JsonValue, Message, Place
 
-ItemT = TypeVar("ItemT")
-
 _MOST_PROBLEMS = 3
 """Validation problems that a second request shows."""
 _MOST_PROBLEM_CHARACTERS = 300
 _SHOWN_CHARACTERS = 2000
 """How much of a cut reply a second request shows; all of it could be more than the model can read."""
-_WHOLE_NUMBER = re.compile(r"(?<![\d.,])-?\d+(?![\d.,]*\d)")
-_UNSEEN_KEYS = frozenset({"title", "default"})
-"""Keys of a JSON schema that say nothing of the form; some providers refuse `default`."""
 
 
 class Reply(BaseModel):
-    """Base of every structured reply: tolerant where the meaning is clear, so unknown fields are ignored.
-
-    `LenientInt`, `LenientText` and `LenientList` are the types of fields that models often give in another shape.
-    """
+    """Base of every structured reply: tolerant where the meaning is clear, so unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     @classmethod
+    @abstractmethod
     def reply_schema(cls) -> ReplySchema:
         """The schema that the reply is constrained to where the provider can; strict where validation is tolerant.
 
         Every field is required and no other is allowed, as constrained decoding asks for.
         """
-        return ReplySchema(cls.__name__.lower(), _strict(cls.model_json_schema()))
 
 
 ReplyT = TypeVar("ReplyT", bound=Reply)
@@ -55,12 +47,14 @@ class Answer(Generic[ReplyT]):
         repaired: Whether small damage in its JSON was mended.
         asked_again: Whether it took the one further request that shows the error.
         dropped: Why there is no value, in words; "" where there is one.
+        said: What the dropped reply said, whole and hostile, else its reasoning; "" where there is a value.
     """
 
     value: ReplyT | None
     repaired: bool = False
     asked_again: bool = False
     dropped: str = ""
+    said: str = ""
 
 
 async def ask(
@@ -99,7 +93,7 @@ async def ask(
     try:
         return _answer(reply, schema, asked_again=True)
     except UnusableReplyError as error:
-        return Answer(None, asked_again=True, dropped=error.message)
+        return Answer(None, asked_again=True, dropped=error.message, said=reply.text or reply.reasoning)
 
 
 def _answer(reply: ChatReply, schema: type[ReplyT], *, asked_again: bool) -> Answer[ReplyT]:
@@ -140,61 +134,3 @@ def _shown(reply: ChatReply) -> tuple[Message, ...]:
 
 def _second_request(reason: str) -> str:
     return f"This could not be used: {reason}. Answer once more, with the one JSON value asked for and nothing else."
-
-
-def _strict(schema: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """Return a JSON schema in which every object has exactly its named properties, all of them required."""
-    strict: dict[str, JsonValue] = {}
-    for key, value in schema.items():
-        if key in ("properties", "$defs"):
-            strict[key] = {name: _strict(part) for name, part in value.items()}
-        elif key not in _UNSEEN_KEYS:
-            strict[key] = _strict_part(value)
-    if "properties" in schema:
-        strict["required"] = list(schema["properties"])
-        strict["additionalProperties"] = False
-    return strict
-
-
-def _strict_part(value: Any) -> JsonValue:
-    if isinstance(value, dict):
-        return _strict(cast("dict[str, Any]", value))
-    if isinstance(value, list):
-        return [_strict_part(item) for item in cast("list[Any]", value)]
-    return cast("JsonValue", value)
-
-
-def _whole_number(value: object) -> object:
-    """Read "8 trajectories" as 8; refuse true, which Python would take for 1, and texts with no or several numbers."""
-    if isinstance(value, bool):
-        raise ValueError(f"{str(value).lower()} is no number")
-    if isinstance(value, str):
-        numbers = _WHOLE_NUMBER.findall(value)
-        if len(numbers) != 1:
-            raise ValueError("it should be one whole number")
-        return int(numbers[0])
-    return value
-
-
-def _text(value: object) -> object:
-    """Read null as no text and a number as its digits."""
-    if value is None:
-        return ""
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def _items(value: object) -> object:
-    """Read null as no item, and one text or object as a list of it."""
-    if value is None:
-        return ()
-    return (cast("object", value),) if isinstance(value, str | dict) else value
-
-
-LenientInt: TypeAlias = Annotated[int, BeforeValidator(_whole_number)]
-"""A whole number that may come as text, such as "8 trajectories"; `true` is not 1."""
-
-LenientText: TypeAlias = Annotated[str, BeforeValidator(_text)]
-"""A text for which null means ""."""
-
-LenientList: TypeAlias = Annotated[tuple[ItemT, ...], BeforeValidator(_items)]
-"""A tuple of items, as `LenientList[str]`: null means none, and a single text or object is the only item."""

@@ -33,7 +33,8 @@ def event_json(event: Event, *, sequence: int) -> str:
         "event": type(event).__name__,
         **dataclasses.asdict(event),
     }
-    return json.dumps(row, ensure_ascii=False)
+    # ASCII: nothing in it can act on the terminal that it is printed to, and any stream can carry it.
+    return json.dumps(row)
 
 
 def _ends_its_last_line(path: Path) -> bool:
@@ -61,8 +62,7 @@ class EventLog:
         self._subscribers = tuple(subscribers)
         self._sequence = 0
         try:
-            # What UTF-8 cannot hold, half of a surrogate pair, becomes its escape, which is JSON's too.
-            self._file: TextIO = path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n")
+            self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
             if not _ends_its_last_line(path):
                 self._file.write("\n")
         except OSError as error:

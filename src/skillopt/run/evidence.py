@@ -27,8 +27,10 @@ from skillopt.run.evidence_json import (
     request_to_json,
     rollout_from_json,
     rollout_to_json,
+    trajectory_from_json,
+    trajectory_to_json,
 )
-from skillopt.types import Failure, Place, Role, Rollout, Task
+from skillopt.types import Failure, Place, Role, Rollout, Task, Trajectory
 
 FORMAT = "1"
 """Version of the tables; raised with every change that an older reader would misunderstand."""
@@ -39,25 +41,25 @@ BUSY_SECONDS = 5.0
 ValueT = TypeVar("ValueT")
 
 _TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE replies (
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, role TEXT NOT NULL,
     stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
     place_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
     request TEXT NOT NULL, reply TEXT NOT NULL, recorded_at TEXT NOT NULL
 );
-CREATE TABLE rollouts (
+CREATE TABLE IF NOT EXISTS trajectories (key TEXT PRIMARY KEY, trajectory TEXT NOT NULL, recorded_at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rollouts (
     key TEXT PRIMARY KEY, skill_digest TEXT NOT NULL, task_digest TEXT NOT NULL, repeat INTEGER NOT NULL,
     rollout TEXT NOT NULL, recorded_at TEXT NOT NULL
 );
-CREATE TABLE given_up (
+CREATE TABLE IF NOT EXISTS given_up (
     key TEXT NOT NULL,
     stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
     place_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
     failure TEXT NOT NULL, recorded_at TEXT NOT NULL,
     PRIMARY KEY (key, stage, epoch, step, place_index, attempt)
 );
-CREATE TABLE skills (digest TEXT PRIMARY KEY, text TEXT NOT NULL);
 """
 
 _DISK_ADVICE = {
@@ -116,6 +118,16 @@ class EvidenceStore:
             (key, role, *_columns(request.place), request_to_json(request), reply_to_json(reply), _now()),
         )
 
+    def get_trajectory(self, key: str) -> Trajectory | None:
+        """Return what the target did, whether or not it could be scored, or None."""
+        return self._read("SELECT trajectory FROM trajectories WHERE key = ?", (key,), trajectory_from_json)
+
+    def put_trajectory(self, key: str, trajectory: Trajectory) -> None:
+        """Record what the target did, before it is scored; on disk when this returns."""
+        self._write(
+            "INSERT OR IGNORE INTO trajectories VALUES (?, ?, ?)", (key, trajectory_to_json(trajectory), _now())
+        )
+
     def get_rollout(self, key: str, task: Task) -> Rollout | None:
         """Return the recorded rollout of a task, or None."""
         query = "SELECT rollout FROM rollouts WHERE key = ?"
@@ -150,14 +162,6 @@ class EvidenceStore:
             (key, *_columns(place), failure_to_json(failure), _now()),
         )
 
-    def get_skill_text(self, digest: str) -> str | None:
-        """Return the text of a skill by its digest, or None."""
-        return self._read("SELECT text FROM skills WHERE digest = ?", (digest,), str)
-
-    def put_skill_text(self, digest: str, text: str) -> None:
-        """Record the text of a skill under its digest."""
-        self._write("INSERT OR IGNORE INTO skills VALUES (?, ?)", (digest, text))
-
     def get_meta(self, name: str) -> str | None:
         """Return what is noted of the run under a name, such as its configuration's digest, or None."""
         return self._read("SELECT value FROM meta WHERE name = ?", (name,), str)
@@ -180,16 +184,20 @@ class EvidenceStore:
         execute("BEGIN IMMEDIATE")
         try:
             tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not tables:
-                for statement in filter(str.strip, _TABLES.split(";")):
-                    execute(statement)
-                execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
-            elif "meta" not in tables:
-                raise RunDirectoryError(f"{self._path} is a database, but no evidence store", hint=_DAMAGE_ADVICE)
+            if tables:
+                self._check_is_ours(tables)
+            # Tables that came later are made in an older file too.
+            for statement in filter(str.strip, _TABLES.split(";")):
+                execute(statement)
+            execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (FORMAT,))
         except BaseException:
             execute("ROLLBACK")
             raise
         execute("COMMIT")
+
+    def _check_is_ours(self, tables: set[str]) -> None:
+        if "meta" not in tables:
+            raise RunDirectoryError(f"{self._path} is a database, but no evidence store", hint=_DAMAGE_ADVICE)
         written = self.get_meta("format")
         if written != FORMAT:
             raise RunDirectoryError(

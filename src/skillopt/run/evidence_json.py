@@ -72,6 +72,16 @@ def rollout_from_json(text: str, task: Task) -> Rollout:
     )
 
 
+def trajectory_to_json(trajectory: Trajectory) -> str:
+    """Return a trajectory as JSON."""
+    return _dump(asdict(trajectory))
+
+
+def trajectory_from_json(text: str) -> Trajectory:
+    """Read a trajectory."""
+    return _trajectory(_load(text))
+
+
 def failure_to_json(failure: Failure) -> str:
     """Return a failure as JSON."""
     return _dump(asdict(failure))

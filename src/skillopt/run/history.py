@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from skillopt.config.schema import Config, EvaluationSettings
-from skillopt.evaluation.scores import format_solved, mean_gate_score, solved
+from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import MeterRow, total
 from skillopt.skill.size import estimate_tokens
-from skillopt.state import Measured, State, Step
+from skillopt.state import Measured, ReplyTrouble, State, Step
 from skillopt.types import Action, EditState, Rollout
 
 SCHEMA_VERSION = 1
@@ -100,6 +100,7 @@ def step_record(
         "edit_budget": before.budget,
         **_edits(step),
         "counters": dict(sorted(counters.items())),
+        **_replies(step.troubles),
         "skill_len": len(after.current.skill.text),
         "skill_tokens": estimate_tokens(after.current.skill.text),
         **spending(rows, step=after.step),
@@ -116,9 +117,10 @@ def _standing(evaluation: EvaluationSettings, state: State) -> Record:
         "val_solved": current["solved"],
         "val_n": current["measured"],
         "gate_metric": evaluation.gate_metric,
-        "current_score": _gate_score(evaluation, state.current.rollouts),
+        "current_score": float(gate_score(state.current.rollouts, evaluation)),
         "current_origin": _origin(state.current),
-        "best_score": _gate_score(evaluation, state.best.rollouts),
+        "best_score": float(gate_score(state.best.rollouts, evaluation)),
+        "best_solved": solved(state.best.rollouts)[0],
         "best_step": state.best.step,
         "best_origin": _origin(state.best),
     }
@@ -131,7 +133,7 @@ def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
     scores = split_scores(decision.rollouts)
     bound = decision.upper_bound
     return {
-        "candidate_hash": step.candidate.skill.digest[:16],
+        "candidate_hash": step.candidate.skill.short_digest,
         "candidate_skill_len": len(step.candidate.skill.text),
         "candidate_val_acc": scores["hard"] if whole else None,
         "candidate_val_acc_upper_bound": _hard_bound(decision.rollouts, decision.total) if decision.rollouts else None,
@@ -172,6 +174,19 @@ def _edits(step: Step) -> Record:
             "applied": applied,
             "skipped": len(step.candidate.outcomes) - applied,
         },
+    }
+
+
+def _replies(troubles: Sequence[ReplyTrouble]) -> Record:
+    """The optimizer's replies that a stage went on without, and those that were mended or asked for again."""
+    places = [(trouble, {"stage": trouble.place.stage, "index": trouble.place.index}) for trouble in troubles]
+    return {
+        "dropped_replies": [{**place, "reason": trouble.dropped} for trouble, place in places if trouble.dropped],
+        "mended_replies": [
+            {**place, "repaired": trouble.repaired, "asked_again": trouble.asked_again}
+            for trouble, place in places
+            if not trouble.dropped
+        ],
     }
 
 
@@ -228,10 +243,6 @@ def _hard_bound(rollouts: Sequence[Rollout], total: int) -> float:
     """The highest share of solved tasks still possible: all that were not measured count as solved."""
     count, measured = solved(rollouts)
     return (count + total - measured) / total
-
-
-def _gate_score(evaluation: EvaluationSettings, rollouts: Sequence[Rollout]) -> float:
-    return float(mean_gate_score(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight))
 
 
 def _origin(measured: Measured) -> str:

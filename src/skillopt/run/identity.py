@@ -1,4 +1,4 @@
-"""What a run directory belongs to: the settings and data that determine its results.
+"""What a run directory belongs to: the settings, data and models that determine its results.
 
 A run that is started again must be the same run. Settings that change nothing that is measured (how many calls at
 once, how long to wait, where files lie) may differ; any other difference is an error that lists old and new.
@@ -15,10 +15,9 @@ from skillopt.digests import canonical_json
 from skillopt.errors import RunDirectoryError
 from skillopt.prompts import prompts_digest
 from skillopt.run.evidence import EvidenceStore
+from skillopt.run.models import Models
 from skillopt.run.setup import Setup
 from skillopt.types import JsonValue
-
-_NAME = "identity"
 
 
 def identity(setup: Setup) -> dict[str, JsonValue]:
@@ -53,23 +52,44 @@ def _is_neutral(key: KeyPath) -> bool:
             return False
 
 
+def models_identity(models: Models) -> dict[str, JsonValue]:
+    """Return what only an open model knows of itself: the digest of its weights, its engine, its address, defaults."""
+    return {
+        f"model.{role}.{key}": value for role, model in models.opened.items() for key, value in _leaves(model.identity)
+    }
+
+
 def claim(evidence: EvidenceStore, setup: Setup) -> None:
     """Make a new run directory this run's, or make sure that an existing one is.
 
     Raises:
         RunDirectoryError: If the directory belongs to other settings or data; the message lists the differences.
     """
-    wanted = identity(setup)
-    recorded = evidence.get_meta(_NAME)
+    _claim(evidence, "identity", identity(setup), others="settings or data")
+
+
+def claim_models(evidence: EvidenceStore, models: Models) -> None:
+    """Do the same for the models, once they are open and before one is asked.
+
+    The settings may be equal and the models not: another file of weights under the same name, another engine.
+
+    Raises:
+        RunDirectoryError: If the run was begun with other models; the message lists the differences.
+    """
+    _claim(evidence, "models", models_identity(models), others="models")
+
+
+def _claim(evidence: EvidenceStore, name: str, wanted: Mapping[str, JsonValue], *, others: str) -> None:
+    recorded = evidence.get_meta(name)
     if recorded is None:
-        evidence.put_meta(_NAME, canonical_json(wanted))
+        evidence.put_meta(name, canonical_json(dict(wanted)))
         return
     before: Mapping[str, JsonValue] = json.loads(recorded)
     keys = [key for key in {**before, **wanted} if before.get(key) != wanted.get(key)]
     if keys:
         differences = "\n".join(f"  {key}: {_shown(before.get(key))} -> {_shown(wanted.get(key))}" for key in keys)
         raise RunDirectoryError(
-            f"the run directory belongs to a run with other settings or data:\n{differences}",
+            f"the run directory belongs to a run with other {others}:\n{differences}",
             hint="Set them back to go on with that run, or name another directory in env.out_root.",
         )
 

@@ -26,8 +26,7 @@ def open_evaluator(
         setup.environment,
         ChatHarness(models.target),
         store,
-        # A task that waits in line for the target would wait on its own deadline.
-        workers=min(config.env.workers, config.model.target.concurrency),
+        workers=config.env.workers,
         deadline=config.env.exec_timeout,
         max_unmeasured=config.evaluation.max_unmeasured if part_of_a_run else 1.0,
         remember_failures=part_of_a_run,

@@ -1,15 +1,18 @@
 """The two models of a run, each in its stack of wrappers: retry around limiter around meter around the model.
 
+A blank reply of the target is a failed attempt; one of the optimizer is answered with its error (`structured.py`).
+
 One table says which provider is opened how; there is no other way in for training, evaluation or preflight.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from skillopt.config.schema import Config, RoleSettings
+from skillopt.models.answers import AnsweringModel
 from skillopt.models.base import ChatModel
 from skillopt.models.limiter import LimitedModel, Limiter
 from skillopt.models.local import LocalServers, open_local
@@ -22,13 +25,25 @@ from skillopt.types import Role
 OnRetry = Callable[[Role, Retry], None]
 """Told of every attempt that failed and will be followed by another."""
 
+ROLES: tuple[Role, ...] = ("target", "optimizer")
+"""Both roles, in the order in which their models are opened."""
+
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The two models, ready to be asked."""
+    """The models that were opened, ready to be asked. Who wants another one did not open it."""
 
-    target: ChatModel
-    optimizer: ChatModel
+    opened: Mapping[Role, ChatModel]
+
+    @property
+    def target(self) -> ChatModel:
+        """The model that does tasks."""
+        return self.opened["target"]
+
+    @property
+    def optimizer(self) -> ChatModel:
+        """The model that edits the skill."""
+        return self.opened["optimizer"]
 
 
 def role_settings(config: Config, role: Role) -> RoleSettings:
@@ -36,24 +51,29 @@ def role_settings(config: Config, role: Role) -> RoleSettings:
     return config.model.target if role == "target" else config.model.optimizer
 
 
-def simulated(config: Config) -> bool:
+def simulated(config: Config, *, roles: Sequence[Role] = ROLES) -> bool:
     """Whether any model is simulated, in process or behind an address, so that the numbers say nothing of real ones."""
-    roles: tuple[Role, ...] = ("target", "optimizer")
     names = [parse_model_name(role_settings(config, role).name) for role in roles]
     return any(name.provider == "simulated" or name.model.startswith("simulated-") for name in names)
 
 
 @asynccontextmanager
 async def open_models(
-    config: Config, accounts: Accounts, *, environment: Mapping[str, str], on_retry: OnRetry
+    config: Config,
+    accounts: Accounts,
+    *,
+    environment: Mapping[str, str],
+    on_retry: OnRetry,
+    roles: Sequence[Role] = ROLES,
 ) -> AsyncGenerator[Models]:
-    """Open both models for the length of the block.
+    """Open the models for the length of the block.
 
     Args:
         config: The run's settings.
         accounts: Where every paid reply is counted.
         environment: Where keys and the cache of weights are looked up (`os.environ`).
         on_retry: Told of retries.
+        roles: Whose models are needed: of another one neither key nor address nor weights are looked at.
 
     Raises:
         ConfigError: If a model's name, address, key or weights are missing or wrong.
@@ -68,13 +88,13 @@ async def open_models(
             metered = MeteredModel(model, accounts.paid, role=role, prices=accounts.prices)
             limited = LimitedModel(metered, Limiter(settings.concurrency))
             return RetryingModel(
-                limited,
+                AnsweringModel(limited) if role == "target" else limited,
                 settings.attempts,
                 seed=config.train.seed,
                 on_retry=lambda retry: on_retry(role, retry),
             )
 
-        yield Models(target=await opened("target"), optimizer=await opened("optimizer"))
+        yield Models({role: await opened(role) for role in roles})
 
 
 async def _open(role: Role, settings: RoleSettings, environment: Mapping[str, str], servers: LocalServers) -> ChatModel:

@@ -17,13 +17,13 @@ from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.identity import claim
+from skillopt.run.identity import claim, claim_models
 from skillopt.run.lock import locked
-from skillopt.run.models import open_models, role_settings, simulated
+from skillopt.run.models import ROLES, open_models, role_settings, simulated
 from skillopt.run.plan import plan_warnings
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
-from skillopt.text_files import remove_partial_files, write_json_atomically, write_text_atomically
+from skillopt.text_files import readable_name, remove_partial_files, write_json_atomically, write_text_atomically
 from skillopt.types import Role
 
 
@@ -35,9 +35,8 @@ def run_directory(config: Config) -> Path:
     """
     if config.env.out_root is not None:
         return Path(config.env.out_root)
-    optimizer = "".join(char if char.isalnum() or char in "-._" else "_" for char in config.model.optimizer.name)
-    environment = Path(config.env.name).stem
-    name = f"skillopt_{environment}_{optimizer[:60]}_{datetime.now():%Y%m%d_%H%M%S}"  # noqa: DTZ005 - read by people
+    environment, optimizer = Path(config.env.name).stem, readable_name(config.model.optimizer.name)
+    name = f"skillopt_{environment}_{optimizer}_{datetime.now():%Y%m%d_%H%M%S}"  # noqa: DTZ005 - read by people
     outputs = Path.cwd() / "outputs"
     make_directory(outputs)
     for number in itertools.count(1):
@@ -78,8 +77,6 @@ async def open_run(
     with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
         claim(evidence, setup)
         remove_partial_files(directory)
-        write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml())
-        write_json_atomically(directory / "split_manifest.json", setup.splits.manifest.to_json())
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)))
         with EventLog(directory / "events.jsonl", subscribers) as events:
 
@@ -87,6 +84,9 @@ async def open_run(
                 events.emit(Warned(f"{role}: {retry.error.message}; attempt {retry.attempt + 1} in {retry.wait:.0f} s"))
 
             async with open_models(config, accounts, environment=environment, on_retry=on_retry) as models:
+                claim_models(evidence, models)
+                write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml())
+                write_json_atomically(directory / "split_manifest.json", setup.splits.manifest.to_json())
                 run = Run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
@@ -114,12 +114,11 @@ def _priced_on(evidence: EvidenceStore) -> date:
 
 
 def _started(run: Run, config: Config) -> RunStarted:
-    roles: tuple[Role, ...] = ("target", "optimizer")
     return RunStarted(
         run_directory=run.directory.name,
         total_steps=run.total_steps,
         num_epochs=config.train.num_epochs,
         tasks={"train": len(run.splits.train), "val": len(run.splits.val), "test": len(run.splits.test)},
-        models={role: role_settings(config, role).name for role in roles},
+        models={role: role_settings(config, role).name for role in ROLES},
         simulated=simulated(config),
     )

@@ -51,8 +51,9 @@ _ADVICE = {
         "try a stronger optimizer, more steps, gate_metric soft or mixed, or more selection tasks."
     ),
     EndState.NO_CANDIDATES: (
-        "No step made a skill that differs from the seed. Look at the optimizer's replies under steps/: perhaps no "
-        "training task failed, or its replies could not be read, or its edits found no target."
+        "No step made a skill that differs from the seed. Look into the directories under steps/: rollout/results.json "
+        "says whether any training task failed, dropped_replies.json which replies of the optimizer could not be read, "
+        "patches/ what it proposed, if anything, and edit_apply_report.json which edits found no target."
     ),
     EndState.SATURATED: (
         "The seed skill already has the highest possible score on the selection split, so nothing can be strictly "

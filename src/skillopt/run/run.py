@@ -12,37 +12,34 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from skillopt.config.schema import Config
 from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.digests import generator
 from skillopt.environments.base import Environment, EnvironmentSettings
-from skillopt.errors import SkillOptError, TransientModelError
-from skillopt.evaluation.scores import mean_gate_score
+from skillopt.errors import SkillOptError
+from skillopt.evaluation.runner import unmeasured_allowed
+from skillopt.evaluation.scores import gate_score
 from skillopt.events import Event, RunEnded, Spent, StageProgress, StageStarted, StepCommitted, Warned
 from skillopt.models.base import ReplySchema
 from skillopt.models.journal import JournaledModel
-from skillopt.models.structured import Answer, ReplyT, ask
+from skillopt.models.structured import Answer, ReplyT
 from skillopt.run.accounts import Accounts
+from skillopt.run.asking import Asker
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.history import baseline_record, step_record
 from skillopt.run.measuring import open_evaluator
-from skillopt.run.models import Models
+from skillopt.run.models import ROLES, Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state
 from skillopt.run.setup import Setup
 from skillopt.run.stage_clock import StageClock
-from skillopt.run.summary import run_card, summary
+from skillopt.run.summary import early_summary, run_card, summary
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State, Step
-from skillopt.types import Decision, Failure, Message, Place, Role, Rollout, Task
-
-_ANSWER = "answer"
-"""The key, with a place, of a structured answer that the run went on without."""
+from skillopt.types import Decision, Message, Place, Rollout, Task
 
 
 class Run:
@@ -76,8 +73,12 @@ class Run:
         self._evidence = evidence
         self._events = events
         self._accounts = accounts
-        self._optimizer = JournaledModel(models.optimizer, evidence, role="optimizer", on_reply=accounts.use_reply)
-        self._evaluator = open_evaluator(setup, models, evidence, observer=self._observe, part_of_a_run=True)
+        journaled = JournaledModel(models.optimizer, evidence, role="optimizer", on_reply=accounts.use_reply)
+        self._asker = Asker(journaled, evidence, count=self.count)
+        self._evaluator, self._tester = (
+            open_evaluator(setup, models, evidence, observer=self._observe, part_of_a_run=decides)
+            for decides in (True, False)
+        )
         self._views = Views(directory)
         self._decisions: list[Decision] = []
         self._counters: Counter[str] = Counter()
@@ -110,35 +111,18 @@ class Run:
         may_fall_back: bool = False,
     ) -> Answer[ReplyT]:
         """Ask the optimizer for a structured reply; what had to be repaired, asked again or dropped is counted."""
-        given_up = self._evidence.get_given_up(_ANSWER, place)
-        if given_up is not None:
-            return self._without_answer(given_up)
-        try:
-            answer = await ask(self._optimizer, messages, place, schema, reply_schema=reply_schema)
-        except TransientModelError as error:
-            if not may_fall_back:
-                raise
-            given_up = Failure("error", place.stage, type(error).__name__, error.message)
-            self._evidence.put_given_up(_ANSWER, place, given_up)
-            return self._without_answer(given_up)
-        for name, happened in (
-            ("replies_repaired", answer.repaired),
-            ("replies_asked_again", answer.asked_again),
-            ("replies_dropped", answer.value is None),
-        ):
-            if happened:
-                self.count(name)
-        return answer
-
-    def _without_answer(self, given_up: Failure) -> Answer[Any]:
-        self.count(f"provider_failed_{given_up.error_type}")
-        return Answer(None, dropped=given_up.message)
+        return await self._asker.ask(messages, place, schema, reply_schema=reply_schema, may_fall_back=may_fall_back)
 
     async def measure(
         self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
     ) -> tuple[Rollout, ...]:
         """Roll out a skill on tasks, in the order of the tasks."""
         return await self._evaluator.measure(skill, tasks, place, most_unmeasured=most_unmeasured)
+
+    async def measure_test(self, skill: Skill, place: Place) -> tuple[Rollout, ...]:
+        """Roll out a skill on the test split. Nothing is decided on it, so what was missing is tried by every start."""
+        most = unmeasured_allowed(self._config.evaluation.max_unmeasured, len(self.splits.test))
+        return await self._tester.measure(skill, self.splits.test, place, most_unmeasured=most)
 
     def random(self, name: str, *place: int) -> random.Random:
         """Return the generator of one named random choice."""
@@ -178,7 +162,7 @@ class Run:
 
     def saturated(self, state: State) -> bool:
         """Whether no candidate can be strictly higher than the current skill any more."""
-        return self._config.evaluation.use_gate and self._gate_score(state.current) == 1
+        return self._config.evaluation.use_gate and gate_score(state.current.rollouts, self._config.evaluation) == 1
 
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
@@ -186,13 +170,15 @@ class Run:
         record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing(0))
         self._views.write_baseline(seed, record)
         self.emit(StepCommitted(record))
-        warning = baseline_warning(self._gate_score(seed), seed.rollouts, target=self._config.model.target.name)
+        score = gate_score(seed.rollouts, self._config.evaluation)
+        warning = baseline_warning(score, seed.rollouts, target=self._config.model.target.name)
         if warning:
             self.warn(warning)
         return self._state
 
     def commit(self, before: State, step: Step) -> State:
         """Commit a step: decide what training goes on with, write the views, tell those who watch."""
+        step = replace(step, troubles=self._asker.take_troubles())
         self._state = after = before.after(step)
         record = step_record(
             self._config,
@@ -213,9 +199,10 @@ class Run:
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
         """Write the end of a training that ran in order."""
         self._views.write_tests(seed=seed_test, best=best_test)
+        seed, best = (gate_score(skill.rollouts, self._config.evaluation) for skill in (state.seed, state.best))
         ended = end_state(
             self._decisions,
-            improved=self._gate_score(state.best) > self._gate_score(state.seed),
+            improved=best > seed,
             seed_is_perfect=self.saturated(replace(state, current=state.seed)),
         )
         return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)
@@ -223,7 +210,9 @@ class Run:
     def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:
         """Write the end of a training that stopped early; None where not even the baseline was measured."""
         if self._state is None:
-            self.emit(RunEnded(ended.value, str(error), {}))
+            value = early_summary(ended, str(error), card=self._card)
+            self._views.write_summary(value)
+            self.emit(RunEnded(ended.value, str(error), value))
             return None
         return self._end(self._state, ended, str(error), seed_test=(), best_test=())
 
@@ -248,10 +237,6 @@ class Run:
                 recorded=recorded,
             )
         )
-
-    def _gate_score(self, measured: Measured) -> Fraction:
-        evaluation = self._config.evaluation
-        return mean_gate_score(measured.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
 
     def _timing(self, step: int) -> dict[str, float]:
         """Seconds by stage since the last step, as they were when the step was committed first."""
@@ -287,11 +272,10 @@ class Run:
         return Outcome(ended, message, self.directory, state.best.skill, value)
 
     def _spent(self) -> Spent:
-        roles: tuple[Role, ...] = ("target", "optimizer")
-        used = {role: self._accounts.used.total(role) for role in roles}
+        used = {role: self._accounts.used.total(role) for role in ROLES}
         return Spent(
-            paid_calls={role: self._accounts.paid.total(role).usage.calls for role in roles},
-            used_calls={role: used[role].usage.calls for role in roles},
-            used_tokens={role: used[role].usage.tokens for role in roles},
-            dollars={role: used[role].dollars for role in roles},
+            paid_calls={role: self._accounts.paid.total(role).usage.calls for role in ROLES},
+            used_calls={role: used[role].usage.calls for role in ROLES},
+            used_tokens={role: used[role].usage.tokens for role in ROLES},
+            dollars={role: used[role].dollars for role in ROLES},
         )

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from skillopt.state import Step
-from skillopt.text_files import safe_name, write_json_atomically, write_text_atomically
+from skillopt.state import ReplyTrouble, Step
+from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
 from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
 
 
@@ -22,6 +22,9 @@ def write_step_files(directory: Path, step: Step) -> None:
         write_rollouts(directory / "selection_eval", step.decision.rollouts)
     for number, patch in enumerate(step.patches):
         write_json_atomically(directory / "patches" / f"patch_{number:03d}_{patch.source_type}.json", patch_json(patch))
+    write_json_atomically(
+        directory / "dropped_replies.json", [_dropped_json(trouble) for trouble in step.troubles if trouble.dropped]
+    )
     write_json_atomically(directory / "merged_patch.json", patch_json(step.merged))
     write_json_atomically(
         directory / "ranked_edits.json",
@@ -43,7 +46,7 @@ def write_rollouts(directory: Path, rollouts: Sequence[Rollout]) -> None:
     for rollout in rollouts:
         if rollout.trajectory is not None and rollout.score is not None:
             page = directory / "trajectories" / f"{safe_name(rollout.task.id)}.md"
-            write_text_atomically(page, _trajectory_page(rollout), durable=False)
+            write_text_atomically(page, plain(_trajectory_page(rollout)), durable=False)
 
 
 def rollout_row(rollout: Rollout) -> dict[str, Any]:
@@ -71,7 +74,6 @@ def patch_json(patch: Patch) -> dict[str, Any]:
         "source_type": patch.source_type,
         "merge_level": patch.merge_level,
         "task_ids": list(patch.task_ids),
-        "patterns": list(patch.patterns),
         "reasoning": patch.reasoning,
         "edits": [_edit_json(edit) for edit in patch.edits],
         "discarded": [_discarded_json(entry) for entry in patch.discarded],
@@ -96,6 +98,16 @@ def _outcome_json(outcome: EditOutcome) -> dict[str, Any]:
         "detail": outcome.detail,
         "repaired": outcome.repaired,
         **_edit_json(outcome.edit),
+    }
+
+
+def _dropped_json(trouble: ReplyTrouble) -> dict[str, Any]:
+    return {
+        "stage": trouble.place.stage,
+        "index": trouble.place.index,
+        "asked_again": trouble.asked_again,
+        "reason": trouble.dropped,
+        "reply": trouble.excerpt,
     }
 
 

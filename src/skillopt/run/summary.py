@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from skillopt import __version__
 from skillopt.config.schema import Config
 from skillopt.digests import digest
-from skillopt.evaluation.scores import mean_gate_score
+from skillopt.evaluation.scores import gate_score
 from skillopt.models.meter import MeterRow
 from skillopt.prompts import prompts_digest
 from skillopt.run.history import Record, by_role, by_role_and_stage, count_actions, split_scores
-from skillopt.run.identity import identity
+from skillopt.run.identity import identity, models_identity
 from skillopt.run.models import Models, simulated
 from skillopt.run.outcome import EndState
 from skillopt.run.setup import Setup
-from skillopt.state import Measured, State
+from skillopt.state import State
 from skillopt.types import Rollout
 
 SCHEMA_VERSION = 1
@@ -47,29 +46,27 @@ def summary(
         seed_test: The seed skill on the test split; empty where it was not measured.
         best_test: The best skill on the test split.
     """
+    evaluation = config.evaluation
     seed, best = split_scores(state.seed.rollouts), split_scores(state.best.rollouts)
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
+    delta, compared = difference(seed_test, best_test)
     return {
-        "version": f"skillopt-{__version__}",
-        "schema_version": SCHEMA_VERSION,
-        "state": ended.value,
-        "exit_code": ended.exit_code,
-        "message": message,
-        **card,
-        "selection": {"seed": seed, "best": best, "gate_metric": config.evaluation.gate_metric},
+        **early_summary(ended, message, card=card),
+        "selection": {"seed": seed, "best": best, "gate_metric": evaluation.gate_metric},
         "test": {"seed": test_seed, "best": test_best},
         "baseline_selection_hard": seed["hard"],
         "best_selection_hard": best["hard"],
-        "baseline_gate_score": _gate_score(config, state.seed),
-        "best_gate_score": _gate_score(config, state.best),
+        "baseline_gate_score": float(gate_score(state.seed.rollouts, evaluation)),
+        "best_gate_score": float(gate_score(state.best.rollouts, evaluation)),
         "best_step": state.best.step,
-        "best_skill_hash": state.best.skill.digest[:16],
+        "best_skill_hash": state.best.skill.short_digest,
         "baseline_test_hard": test_seed["hard"] if test_seed else None,
         "baseline_test_soft": test_seed["soft"] if test_seed else None,
         "test_hard": test_best["hard"] if test_best else None,
         "test_soft": test_best["soft"] if test_best else None,
-        "test_delta_hard": _difference(test_best, test_seed),
+        "test_delta_hard": delta,
+        "test_delta_tasks": compared,
         "total_steps": len(records) - 1,
         **count_actions(records),
         "epoch_stats": [_epoch(records, epoch) for epoch in sorted({record["epoch"] for record in records} - {0})],
@@ -78,15 +75,26 @@ def summary(
     }
 
 
-def _gate_score(config: Config, measured: Measured) -> float:
-    evaluation = config.evaluation
-    return float(mean_gate_score(measured.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight))
+def early_summary(ended: EndState, message: str, *, card: Mapping[str, object]) -> Record:
+    """Return what every summary holds: how the run ended and the run card.
+
+    It is all there is where a run ended before its baseline was measured.
+    """
+    return {
+        "version": f"skillopt-{__version__}",
+        "schema_version": SCHEMA_VERSION,
+        "state": ended.value,
+        "exit_code": ended.exit_code,
+        "message": message,
+        **card,
+    }
 
 
-def _difference(best: Mapping[str, Any] | None, seed: Mapping[str, Any] | None) -> float | None:
-    if best is None or seed is None or best["hard"] is None or seed["hard"] is None:
-        return None
-    return best["hard"] - seed["hard"]
+def difference(seed: Sequence[Rollout], best: Sequence[Rollout]) -> tuple[float | None, int]:
+    """Return by how much the best skill solves more than the seed on the tasks measured with both, and their number."""
+    pairs = [(one.score, two.score) for one, two in zip(seed, best, strict=True) if one.score and two.score]
+    gained = sum(two.hard - one.hard for one, two in pairs)
+    return (gained / len(pairs) if pairs else None), len(pairs)
 
 
 def _epoch(records: Sequence[Record], epoch: int) -> Record:
@@ -112,8 +120,8 @@ def run_card(setup: Setup, models: Models) -> dict[str, object]:
             "digest": setup.splits.manifest.digest,
             "counts": {name: len(setup.splits[name]) for name in ("train", "val", "test")},
         },
-        "seed_skill_hash": setup.seed_skill.digest[:16],
+        "seed_skill_hash": setup.seed_skill.short_digest,
         "prompts_digest": prompts_digest(),
-        "identity_digest": digest(identity(setup)),
+        "identity_digest": digest({**identity(setup), **models_identity(models)}),
         "skillopt_version": __version__,
     }

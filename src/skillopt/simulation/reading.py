@@ -110,7 +110,10 @@ def meaning(world: World, stage: Stage, request: ChatRequest) -> str:
             "subjects": [[each.code, each.number] for each in occurrences(text)],
             "lacking": [rule.code for rule in lacking(world, text)[0]],
             "sentences": [sentence for sentence in sentences if sentence in words],
-            "edits": [[edit.operation, edit.target, edit.content] for edit in shown_edits(text)],
+            # A reflection shows none but those of its instructions.
+            "edits": []
+            if stage == "reflect"
+            else [[edit.operation, edit.target, edit.content] for edit in shown_edits(text)],
         }
     )
 

@@ -2,13 +2,14 @@
 
 First exact and near duplicates are merged without a model. What is left is merged by the optimizer, hierarchically
 in groups of `merge_batch_size`, failures and successes side by side, then the two with the failures first. A merge
-that fails costs nothing that went into it: the group's edits are concatenated and the fall-back is counted.
+that fails costs nothing that went into it: the group's edits are concatenated and the fall-back is counted. What a
+merge leaves out is kept with the reason.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
@@ -109,18 +110,18 @@ class _Merger:
             return whole
         async with self._slots:
             reply = await self._ask(edits, call)
-        read, invalid = _read_merged(reply, whole) if reply is not None else ((), ())
+        merge = _read_merged(reply, whole) if reply is not None else _Merge()
         reason = reply.drop_all_reason.strip() if reply is not None else ""
-        failed = reply is None or not (read or reason)
+        failed = reply is None or not (merge.edits or reason)
         self._tell("dropped" if failed else "done")
         if failed:
             self._run.count("merge_fallbacks")
-        kept, gave_way = failures_first(edits) if failed else (read, ())
+        kept, left_out = failures_first(edits) if failed else (merge.edits, _left_out(edits, merge, reason))
         return replace(
             whole,
             reasoning=whole.reasoning if reply is None or failed else reply.reasoning or reason,
             edits=tuple(replace(edit, merge_level=call.level) for edit in kept),
-            discarded=whole.discarded + invalid + gave_way,
+            discarded=whole.discarded + merge.invalid + left_out,
             merge_level=call.level,
         )
 
@@ -142,34 +143,75 @@ class _Merger:
         self._run.emit(StageProgress("aggregate", self._state.epoch, self._state.step, self._done, 0, outcome=outcome))
 
 
-def _read_merged(reply: MergeReply, whole: Patch) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
-    """Read merged edits; each takes support and tasks from the edits that it names as its sources."""
+@dataclass(frozen=True, slots=True)
+class _Merge:
+    """A merge as it was read.
+
+    Attributes:
+        edits: The merged edits.
+        invalid: Entries that are no edits.
+        stood_for: Numbers of the edits that went in and that a merged edit stands for.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    invalid: tuple[Discarded, ...] = ()
+    stood_for: frozenset[int] = frozenset()
+
+
+def _read_merged(reply: MergeReply, whole: Patch) -> _Merge:
+    """Read merged edits; each takes support and tasks from the edits that it stands for.
+
+    The support of an edit counts once, in the first merged edit that stands for it.
+    """
     kept: list[Edit] = []
     discarded: tuple[Discarded, ...] = ()
+    stood_for: set[int] = set()
     for entry in reply.edits:
         read, unreadable = read_edits([entry], source_type=whole.source_type, task_ids=whole.task_ids)
         discarded += unreadable
-        kept.extend(_with_sources(edit, _sources(entry, whole.edits)) for edit in read)
-    return tuple(kept), discarded
+        for edit in read:
+            sources = _sources(entry, edit, whole.edits)
+            kept.append(_with_sources(edit, sources, uncounted=sources.keys() - stood_for))
+            stood_for |= sources.keys()
+    return _Merge(tuple(kept), discarded, frozenset(stood_for))
 
 
-def _sources(entry: object, edits: Sequence[Edit]) -> list[Edit]:
+def _sources(entry: object, edit: Edit, edits: Sequence[Edit]) -> dict[int, Edit]:
+    """Return, by number, the edits that an entry names; one that names none stands for those that it repeats."""
     named = (as_object(entry) or {}).get("sources")
     numbers = cast("list[object]", named) if isinstance(named, list) else []
-    valid = {number for number in numbers if type(number) is int and 0 <= number < len(edits)}
-    return [edits[number] for number in sorted(valid)]
+    valid = sorted({number for number in numbers if type(number) is int and 0 <= number < len(edits)})
+    return {number: edits[number] for number in valid or _repeated(edit, edits)}
 
 
-def _with_sources(edit: Edit, sources: Sequence[Edit]) -> Edit:
-    """Count the support of the named sources; an edit that names none stands for itself and came from all tasks."""
+def _repeated(edit: Edit, edits: Sequence[Edit]) -> list[int]:
+    said = (edit.operation, edit.target, edit.content)
+    return [n for n, other in enumerate(edits) if (other.operation, other.target, other.content) == said]
+
+
+def _with_sources(edit: Edit, sources: Mapping[int, Edit], *, uncounted: Set[int]) -> Edit:
+    """Count the support of sources that count nowhere yet; an edit without sources stands for itself alone."""
     if not sources:
         return edit
     return replace(
         edit,
-        support_count=sum(source.support_count for source in sources),
-        source_type="failure" if any(source.source_type == "failure" for source in sources) else "success",
-        task_ids=_in_order(source.task_ids for source in sources),
+        support_count=sum(sources[number].support_count for number in uncounted) or 1,
+        source_type="failure" if any(source.source_type == "failure" for source in sources.values()) else "success",
+        task_ids=_in_order(source.task_ids for source in sources.values()),
     )
+
+
+def _left_out(edits: Sequence[Edit], merge: _Merge, reason: str) -> tuple[Discarded, ...]:
+    """Return the edits that no merged edit stands for. Where no edit names its sources, nobody can tell which."""
+    if merge.edits and not merge.stood_for:
+        return ()
+    detail = "left out by the merge" if merge.edits else f"left out by the merge, which kept nothing: {reason}"
+    return tuple(_gave_way(edit, detail) for number, edit in enumerate(edits) if number not in merge.stood_for)
+
+
+def _gave_way(edit: Edit, detail: str) -> Discarded:
+    entry = shown({"op": edit.operation.value, "target": edit.target, "content": edit.content})
+    return Discarded(entry, EditState.DUPLICATE, detail)
 
 
 def failures_first(edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
@@ -183,8 +225,7 @@ def failures_first(edits: Sequence[Edit]) -> tuple[tuple[Edit, ...], tuple[Disca
     kept, discarded = list(failures), list[Discarded]()
     for edit in edits:
         if edit.source_type == "success" and " ".join(edit.target.split()) in taken:
-            entry = shown({"op": edit.operation.value, "target": edit.target, "content": edit.content})
-            discarded.append(Discarded(entry, EditState.DUPLICATE, "an edit from failures changes the same place"))
+            discarded.append(_gave_way(edit, "an edit from failures changes the same place"))
         elif edit.source_type == "success":
             kept.append(edit)
     return tuple(kept), tuple(discarded)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from skillopt.config.schema import EvaluationSettings
 from skillopt.context import StageContext
 from skillopt.evaluation.runner import unmeasured_allowed
-from skillopt.evaluation.scores import gate_value, mean_gate_score
+from skillopt.evaluation.scores import gate_score, gate_value
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.events import StageStarted
 from skillopt.state import Candidate, Measured, State
@@ -56,11 +56,11 @@ def decide(
         where open tasks could decide otherwise; else the verdict on exact sums.
     """
     total = len(current.rollouts)
-    current_score, best_score = (_mean(skill.rollouts, evaluation) for skill in (current, best))
+    current_score, best_score = (gate_score(skill.rollouts, evaluation) for skill in (current, best))
     measured = [rollout for rollout in rollouts if rollout.measured]
     upper_bound = _upper_sum(rollouts, total, evaluation) / total
     complete = len(measured) == total
-    candidate_score = _mean(measured, evaluation) if complete else None
+    candidate_score = gate_score(measured, evaluation) if complete else None
     if candidate_score is None and not (evaluation.use_gate and upper_bound <= current_score):
         action = Action.SKIP_UNMEASURED
         reason = f"{len(rollouts) - len(measured)} of {total} selection tasks could not be measured: no verdict"
@@ -109,7 +109,7 @@ def _no_verdict(state: State, candidate: Candidate, evaluation: EvaluationSettin
     else:
         action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"
     total = len(state.current.rollouts)
-    return Decision(action, reason, _mean(state.current.rollouts, evaluation), total=total)
+    return Decision(action, reason, gate_score(state.current.rollouts, evaluation), total=total)
 
 
 def _next_block(
@@ -120,7 +120,7 @@ def _next_block(
 ) -> Sequence[Task]:
     """Return the tasks to measure before looking again.
 
-    A stop needs the candidate to lose more than `slack` points, at most one a task, so no look before that many tasks
+    The candidate is stopped once it has lost `slack` points, at most one a task, so no look before that many tasks
     could stop anything: measuring them together costs nothing and keeps the target busy.
     """
     if not evaluation.use_gate:
@@ -138,10 +138,6 @@ def _upper_sum(rollouts: Sequence[Rollout], total: int, evaluation: EvaluationSe
 def _value(rollout: Rollout, evaluation: EvaluationSettings) -> Fraction:
     assert rollout.score is not None, "an unmeasured rollout has no gate score"
     return gate_value(rollout.score, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
-
-
-def _mean(rollouts: Sequence[Rollout], evaluation: EvaluationSettings) -> Fraction:
-    return mean_gate_score(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
 
 
 def _paired_sign_test(

@@ -96,6 +96,5 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         edits=edits[: state.budget],
         source_type=minibatch.source_type,
         task_ids=task_ids,
-        patterns=tuple(shown(pattern) for pattern in answer.value.patterns),
         discarded=discarded + beyond,
     )

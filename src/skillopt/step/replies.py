@@ -50,8 +50,6 @@ class EditsReply(Reply):
     """Why these edits."""
     edits: Entries = Field(default_factory=list)
     """Entries with `op`, `target`, `content`; read one by one by `read_edits`."""
-    patterns: Entries = Field(default_factory=list)
-    """What kinds of failure or success were seen."""
     drop_all_reason: Text = ""
     """For a merge that keeps nothing on purpose: why."""
 
@@ -66,8 +64,7 @@ class EditsReply(Reply):
             return value
         patch = as_object(fields.get("patch"))
         if patch is not None:
-            seen = fields.get("failure_summary") or fields.get("success_patterns")
-            return {"patterns": seen, **fields, **patch}
+            return {**fields, **patch}
         if "op" in fields and "edits" not in fields:
             return {"edits": [fields]}
         if "edits" not in fields:

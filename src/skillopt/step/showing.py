@@ -19,6 +19,12 @@ _REJECTIONS_SHOWN = 5
 _HEAD_SHARE = 0.4
 """Share of a trimmed trajectory that goes to its beginning, where the task is stated; the rest goes to its end."""
 
+_ENDED = {
+    "length": "\n(the answer was cut at the target's token limit)",
+    "content_filter": "\n(the provider's content filter withheld the answer)",
+}
+"""What is said of an answer that did not end by itself."""
+
 
 def show_skill(state: State) -> str:
     """Return the current skill's text, or a note that there is none yet."""
@@ -55,8 +61,7 @@ def _section(number: int, rollout: Rollout, most_tokens: int) -> str:
     assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts are reflected on"
     named = {"user": "Task", "assistant": "Answer" if rollout.score.hard else "Wrong answer", "tool": "Tool"}
     turns = "\n".join(f"{named.get(turn.role, turn.role)}: {turn.content}" for turn in rollout.trajectory.turns)
-    if rollout.trajectory.finish_reason == "length":
-        turns += "\n(the answer was cut at the target's token limit)"
+    turns += _ENDED.get(rollout.trajectory.finish_reason, "")
     verdict = trim_middle(_verdict(rollout.score, rollout.trajectory), most_tokens=most_tokens)
     return f"### {number}. {rollout.task.id}\n{trim_middle(turns, most_tokens=most_tokens)}\n{verdict}".rstrip()
 

@@ -76,7 +76,8 @@ class Discarded:
 
     Attributes:
         entry: The proposal as it came, as JSON text; hostile, to be shown as text.
-        state: Its end: invalid where it is no edit, over_budget, duplicate.
+        state: Its end: invalid where it is no edit, over_budget, or duplicate where a merge or another edit took its
+            place.
         detail: Why, in words.
     """
 
@@ -94,7 +95,6 @@ class Patch:
         edits: In the optimizer's order.
         source_type: "failure" if any failure was behind it.
         task_ids: Ids of the tasks behind it.
-        patterns: What kinds of failure or success the optimizer saw, one line each.
         discarded: Proposals that ended at this stage.
         merge_level: 0 for a patch from reflect, else the level of the merge that made it.
     """
@@ -103,6 +103,5 @@ class Patch:
     edits: tuple[Edit, ...]
     source_type: SourceType
     task_ids: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
     discarded: tuple[Discarded, ...] = ()
     merge_level: int = 0

@@ -117,7 +117,8 @@ class Trajectory:
         turns: The conversation without the skill: what the target was asked, what it said and, for a harness with
             tools, what the tools answered.
         output: The target's final message, whole.
-        finish_reason: Why the final message ended, in the provider's word: "stop", "length", ...
+        finish_reason: Why the final message ended: "stop", "length" (cut at its token limit), "content_filter"
+            (withheld by the provider), or the provider's own word.
         usage: Tokens of all calls that made this trajectory.
         seconds: Wall time; a clock reading, so it never reaches anything that two runs must have in common.
     """
@@ -144,6 +145,7 @@ class Score:
 
     Raises:
         ValueError: If `hard` is neither 0 nor 1, or `soft` is not a number within 0 and 1.
+        TypeError: If one of the texts is no text.
     """
 
     hard: int
@@ -158,6 +160,10 @@ class Score:
             raise ValueError(f"hard is {self.hard!r}; it must be 0 or 1")
         if not (math.isfinite(self.soft) and 0.0 <= self.soft <= 1.0):
             raise ValueError(f"soft is {self.soft!r}; it must be a number from 0 to 1")
+        for name in ("feedback", "predicted", "expected", "note"):
+            text: object = getattr(self, name)
+            if not isinstance(text, str):
+                raise TypeError(f"{name} is {text!r:.100}; it must be a text")
         object.__setattr__(self, "hard", int(self.hard))
         object.__setattr__(self, "soft", float(self.soft))
 
@@ -167,7 +173,7 @@ class Failure:
     """Why something could not be measured. A failure is never a score.
 
     Attributes:
-        kind: "timeout" where the task's deadline passed, else "error".
+        kind: "timeout" where the time for it was over, else "error".
         stage: Where it happened: "present", "target", "score"; for a reply that a stage went on without, that stage.
         error_type: Name of the exception's class.
         message: The provider's or the code's own words.

@@ -70,6 +70,13 @@ def test_a_verdict_says_what_was_expected_and_what_came() -> None:
     assert len(verdict(["x"], "y" * 9999, soft=0.0, hard=False).predicted) == 2000
 
 
+def test_without_an_answer_to_name_nothing_is_said_to_be_expected() -> None:
+    wrong = verdict((), "x", soft=0.5, hard=False, note="score 0.5")
+    assert (wrong.feedback, wrong.expected) == ("Wrong: the answer was 'x' (score 0.5).", "")
+    assert verdict((), "", soft=0.0, hard=False).feedback == "Wrong: no answer was found."
+    assert verdict((), "x", soft=1.0, hard=True).expected == ""
+
+
 def test_a_score_names_the_expected_answer_as_it_is_written() -> None:
     assert verdict(("2014.01.12",), "January", soft=0.0, hard=False).expected == "2014.01.12"
     assert verdict(("a", "b", "c", "d"), "x", soft=0.0, hard=False).expected == "a or b or c (or 1 more)"

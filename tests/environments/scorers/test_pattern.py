@@ -46,6 +46,14 @@ def test_feedback_shows_the_expression() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("scorer", "answer"), [(Pattern(), r"\d"), (Pattern("CODE: {answer}"), "A"), (Pattern("b"), None)]
+)
+def test_an_expression_is_no_answer_to_copy(scorer: Pattern, answer: JsonValue) -> None:
+    for said in ("x", "CODE: A"):
+        assert scored(scorer, said, answer).expected == ""
+
+
 def test_the_searched_text_is_bounded() -> None:
     assert scored(Pattern(match="search"), "early" + " " * LONGEST_SEARCHED, "early").hard == 0
 

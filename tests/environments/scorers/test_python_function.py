@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.environments.scorers.python_function import load_function
 from skillopt.errors import DataError, EnvironmentLoadError
-from skillopt.types import Score, Task, Trajectory
+from skillopt.types import JsonValue, Score, Task, Trajectory
 
 TASK = Task("t9", {"answer": "x", "hint": "h"})
 
@@ -42,6 +42,19 @@ def test_feedback_is_the_functions_own_or_states_the_facts(tmp_path: Path) -> No
     assert scored(tmp_path, "return 0.5").feedback == "Expected 'x'; the answer was 'the answer' (score 0.5)."
     assert scored(tmp_path, "return Score(0, 0.0, 'no')").predicted == "the answer"
     assert scored(tmp_path, "return Score(0, 0.0, 'no', 'mine')").predicted == "mine"
+
+
+@pytest.mark.parametrize("fields", [{}, {"answer": None}, {"answer": ""}, {"answer": []}, {"answer": [None, " "]}])
+@pytest.mark.parametrize("value", ["0.5", "True", "(0.0, 'no')"])
+def test_a_task_without_an_answer_expects_none_that_could_be_named(
+    tmp_path: Path, fields: dict[str, JsonValue], value: str
+) -> None:
+    """Not "null": the optimizer would teach the target to say it."""
+    path = tmp_path / "scoring.py"
+    path.write_text(f"def f(predicted):\n    return {value}\n", "utf-8")
+    score = load_function(f"{path}:f").score("x", Task("1", fields), Trajectory((), "x"))
+    assert score.expected == ""
+    assert "Expected" not in score.feedback
 
 
 @pytest.mark.parametrize("value", ["float('nan')", "1.01", "-0.1", "float('inf')", "7", "(2.0, 'x')"])

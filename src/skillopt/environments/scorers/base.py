@@ -120,7 +120,7 @@ def verdict(golds: Sequence[str], predicted: str, *, soft: float, hard: bool, no
     """Return a score with its one sentence of feedback.
 
     Args:
-        golds: The accepted answers as a person would write them.
+        golds: The accepted answers as a person would write them; none where no answer can be named.
         predicted: The answer that came.
         soft: Partial credit, 0 to 1.
         hard: Whether the task is solved.
@@ -129,10 +129,9 @@ def verdict(golds: Sequence[str], predicted: str, *, soft: float, hard: bool, no
     bracket = f" ({note})" if note else ""
     if hard:
         feedback = f"Right: '{shown(predicted)}'{bracket}."
-    elif not predicted:
-        feedback = f"Expected {expected(golds)}; no answer was found{bracket}."
     else:
-        feedback = f"Expected {expected(golds)}; the answer was '{shown(predicted)}'{bracket}."
+        came = f"the answer was '{shown(predicted)}'" if predicted else "no answer was found"
+        feedback = f"Expected {expected(golds)}; {came}{bracket}." if golds else f"Wrong: {came}{bracket}."
     return Score(
         int(hard), soft, feedback, trimmed(predicted), _alternatives([shown(gold) for gold in golds]), note=note
     )

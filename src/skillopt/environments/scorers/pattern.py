@@ -7,7 +7,7 @@ Python's engine cannot be interrupted, so the text it searches is bounded; patte
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from skillopt.environments.scorers.base import Scorer, data_error, gold_texts, shown, verdict
@@ -61,7 +61,9 @@ class Pattern(Scorer):
         match = re.fullmatch if self.match == "full" else re.search
         solved = any(match(expression, text) is not None for expression in expressions)
         note = "the expected answer is a regular expression"
-        return verdict(expressions, predicted, soft=float(solved), hard=solved, note=note)
+        score = verdict(expressions, predicted, soft=float(solved), hard=solved, note=note)
+        # An expression is nothing to copy: told as the expected answer, it would be answered with.
+        return replace(score, expected="")
 
     def _expressions(self, task: Task) -> tuple[str, ...]:
         if self.same_for_all:

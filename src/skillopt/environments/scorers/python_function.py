@@ -138,6 +138,8 @@ def _wanted(reference: str, function: Callable[..., object]) -> tuple[str, ...]:
 
 
 def _golds(task: Task) -> tuple[str, ...]:
+    """Return the accepted answers; none where the data names none."""
     answer = task.fields.get("answer")
     values = answer if isinstance(answer, list) else [answer]
-    return tuple(value if isinstance(value, str) else canonical_json(value) for value in values)
+    texts = (value if isinstance(value, str) else canonical_json(value) for value in values if value is not None)
+    return tuple(text for text in texts if text.strip())

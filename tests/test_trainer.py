@@ -382,6 +382,29 @@ async def test_the_gate_looks_after_each_block(open_bench: OpenBench, block: int
     assert (record["candidate_val_acc"], record["candidate_val_acc_upper_bound"]) == (None, (4 - 2) / 4)
 
 
+async def test_each_selection_task_is_done_as_often_as_asked(open_bench: OpenBench) -> None:
+    """F18, F23, F37: `repeats` passes for the seed and for the candidate, reported with mean, spread and n."""
+
+    def wavering(request: ChatRequest) -> Said:
+        lucky = request.messages[-1].content == "q5" and request.place.attempt == 1
+        return "a5" if lucky else look_up(request)
+
+    bench = open_bench(optimizer=HELPFUL, target=wavering, settings={**ONE_EPOCH, "evaluation.repeats": 2})
+    outcome = await train(bench)
+    assert (len(asked_at(bench, "baseline")), len(asked_at(bench, "gate"))) == (8, 8)
+    baseline, step = bench.history
+    assert baseline["val_passes"] == {
+        "n": 2,
+        "mean": 0.125,
+        "spread": pytest.approx(0.25 / 2**0.5),
+        "scores": [0.0, 0.25],
+    }
+    assert step["val_passes"] == step["candidate_passes"]
+    assert (step["candidate_passes"]["scores"], step["val_solved"], step["val_n"]) == ([0.25, 0.5], 3, 8)
+    assert outcome.summary["selection_passes"] == {"seed": baseline["val_passes"], "best": step["val_passes"]}
+    assert len(asked_at(bench, "rollout")) == 4
+
+
 async def test_only_so_many_selection_and_test_tasks_are_used(open_bench: OpenBench) -> None:
     settings = {**ONE_EPOCH, "evaluation.sel_env_num": 2, "evaluation.test_env_num": 1}
     bench = open_bench(optimizer=USELESS, settings=settings)
@@ -473,6 +496,7 @@ SHOWN_BY = {
     "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
     "evaluation.gate_mixed_weight": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
     "evaluation.gate_block": (TRAINER, "test_the_gate_looks_after_each_block"),
+    "evaluation.repeats": (TRAINER, "test_each_selection_task_is_done_as_often_as_asked"),
     "evaluation.sel_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.test_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),

@@ -56,10 +56,17 @@ class StageContext(Protocol):
         ...
 
     async def measure(
-        self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
+        self,
+        skill: Skill,
+        tasks: Sequence[Task],
+        place: Place,
+        *,
+        repeat: int = 0,
+        most_unmeasured: int | None = None,
     ) -> tuple[Rollout, ...]:
         """Roll out a skill on tasks, in the order of the tasks; recorded evidence answers first.
 
+        Rollouts of one task with different repeat numbers are draws of their own.
         More unmeasured tasks than `most_unmeasured` end the run; by default the share `evaluation.max_unmeasured`.
         """
         ...

@@ -15,7 +15,8 @@ class Measured:
 
     Attributes:
         skill: The skill.
-        rollouts: One for each selection task, in the order of the split; all of them measured.
+        rollouts: One for each selection task, in the order of the split, or as many such passes as
+            `evaluation.repeats` asks for, one after the other; all of them measured.
         step: The step that made the skill; 0 for the seed.
     """
 
@@ -59,7 +60,7 @@ class State:
         if not decision.accepted:
             return self
         place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
-        rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: place[rollout.task.id]))
+        rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: (rollout.repeat, place[rollout.task.id])))
         measured = Measured(step.candidate.skill, rollouts, self.step)
         return replace(self, current=measured, best=measured if decision.new_best else self.best)
 

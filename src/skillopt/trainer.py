@@ -9,6 +9,7 @@ from skillopt.run.run import Run
 from skillopt.state import Measured, State, Step
 from skillopt.step.aggregate import aggregate
 from skillopt.step.gate import gate
+from skillopt.step.passes import measure_passes
 from skillopt.step.reflect import reflect
 from skillopt.step.rollout import rollout
 from skillopt.step.select import select
@@ -40,8 +41,9 @@ async def measure_baseline(run: Run) -> State:
     Raises:
         MeasurementError: If any selection task could not be measured.
     """
-    run.emit(StageStarted("baseline", 0, 0, len(run.selection)))
-    rollouts = await run.measure(run.seed_skill, run.selection, Place("baseline"), most_unmeasured=0)
+    repeats = run.config.evaluation.repeats
+    run.emit(StageStarted("baseline", 0, 0, repeats * len(run.selection)))
+    rollouts = await measure_passes(run, run.seed_skill, range(repeats), Place("baseline"))
     return run.begin(Measured(run.seed_skill, rollouts))
 
 

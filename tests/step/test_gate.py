@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.bench import Bench, OpenBench, look_up, rule
-from tests.support.values import append, measured, rollout, unmeasured
+from tests.support.values import append, rollout, unmeasured
 
 from skillopt.config.schema import EvaluationSettings
 from skillopt.errors import MeasurementError, TransientModelError
@@ -39,14 +39,24 @@ def rollouts(scores: Scores) -> tuple[Rollout, ...]:
     )
 
 
+def in_passes(scores: Scores, evaluation: EvaluationSettings) -> tuple[Rollout, ...]:
+    """The scores of `evaluation.repeats` passes over the same tasks, one pass after the other."""
+    each = len(scores) // evaluation.repeats
+    return tuple(
+        replace(one, repeat=repeat)
+        for repeat in range(evaluation.repeats)
+        for one in rollouts(scores[repeat * each : (repeat + 1) * each])
+    )
+
+
 def verdict(
     current: Scores, candidate: Scores, evaluation: EvaluationSettings = HARD, *, best: Scores | None = None
 ) -> Decision:
     """What the gate decides on these scores."""
     return decide(
-        Measured(Skill.parse("current"), rollouts(current)),
-        Measured(Skill.parse("best"), rollouts(current if best is None else best)),
-        rollouts(candidate),
+        Measured(Skill.parse("current"), in_passes(current, evaluation)),
+        Measured(Skill.parse("best"), in_passes(current if best is None else best, evaluation)),
+        in_passes(candidate, evaluation),
         evaluation=evaluation,
     )
 
@@ -193,18 +203,24 @@ def test_a_rejection_holds_whatever_the_missing_tasks_would_have_scored(
 
 
 class Scripted:
-    """A stage context in which a candidate scores as told; it keeps which tasks were measured, block by block."""
+    """A stage context in which a candidate scores as told; it keeps which tasks were measured, block by block.
+
+    The candidate's scores are those of its passes, one after the other.
+    """
 
     def __init__(self, candidate: Scores, evaluation: EvaluationSettings) -> None:
         self.config = SimpleNamespace(evaluation=evaluation)
-        self._rollouts = rollouts(candidate)
-        self.selection = tuple(rollout.task for rollout in self._rollouts)
+        self._rollouts = in_passes(candidate, evaluation)
+        self.selection = tuple(rollout.task for rollout in self._rollouts if not rollout.repeat)
         self.blocks: list[list[str]] = []
         self.events: list[Event] = []
 
-    async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place, **_: Any) -> tuple[Rollout, ...]:
+    async def measure(
+        self, skill: Skill, tasks: Sequence[Task], place: Place, *, repeat: int = 0, **_: Any
+    ) -> tuple[Rollout, ...]:
         self.blocks.append([task.id for task in tasks])
-        return tuple(self._rollouts[self.selection.index(task)] for task in tasks)
+        first = repeat * len(self.selection)
+        return tuple(self._rollouts[first + self.selection.index(task)] for task in tasks)
 
     def emit(self, event: Event) -> None:
         self.events.append(event)
@@ -213,7 +229,7 @@ class Scripted:
 def gated(current: Scores, candidate: Scores, evaluation: EvaluationSettings) -> tuple[Decision, list[list[str]]]:
     """The gate's decision and the blocks it measured for it."""
     run = Scripted(candidate, evaluation)
-    now = measured(current)  # type: ignore[arg-type]
+    now = Measured(Skill.parse("# Skill\n"), in_passes(current, evaluation))
     at = State(seed=now, current=now, best=now, epoch=1, step=1)
     decision = asyncio.run(gate(run, at, Candidate(Skill.parse("candidate"), changed=True)))  # type: ignore[arg-type]
     return decision, run.blocks
@@ -237,6 +253,48 @@ def test_stopping_early_never_changes_the_decision(
         assert decision.upper_bound is not None
         assert full.candidate_score is not None
         assert full.candidate_score <= decision.upper_bound <= decision.current_score
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 3).flatmap(lambda repeats: st.tuples(st.just(repeats), passes_of(repeats))), EVALUATION)
+def test_stopping_early_never_changes_the_decision_over_several_passes(
+    drawn: tuple[int, list[tuple[Any, Any]]], evaluation: EvaluationSettings
+) -> None:
+    """F18, F23: the bound is over all rollouts that are still open, of whatever pass."""
+    repeats, pairs = drawn
+    evaluation = evaluation.model_copy(update={"repeats": repeats})
+    current, candidate = zip(*pairs, strict=True)
+    decision, _ = gated(current, candidate, evaluation)
+    full = verdict(current, candidate, evaluation)
+    assert (decision.action, decision.new_best, decision.total) == (full.action, full.new_best, len(pairs))
+    if decision.candidate_score is None:
+        assert full.candidate_score is not None
+        assert decision.upper_bound is not None
+        assert full.candidate_score <= decision.upper_bound <= decision.current_score
+    else:
+        assert (decision.candidate_score, decision.sign_test) == (full.candidate_score, full.sign_test)
+
+
+def passes_of(repeats: int) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    pair = st.tuples(SCORE, SCORE)
+    return st.integers(1, 4).flatmap(lambda tasks: st.lists(pair, min_size=tasks * repeats, max_size=tasks * repeats))
+
+
+def test_a_verdict_over_several_passes_is_on_means() -> None:
+    """F23, F37: the candidate's first pass is lucky (3 of 3 against 1), and over three passes it is no better."""
+    evaluation = EvaluationSettings(repeats=3)
+    current = [1, 0, 0, 1, 1, 0, 1, 1, 0]
+    assert verdict(current[:3], [1, 1, 1]).accepted
+    decision = verdict(current, [1, 1, 1, 1, 0, 0, 1, 0, 0], evaluation)
+    assert decision.action is Action.REJECT
+    assert decision.reason == "not strictly higher: hard 5/9 (55.6 %) against 5/9 (55.6 %); 9 of 9 rollouts measured"
+    assert decision.sign_test == SignTest(1, 1, 3 / 4)
+
+
+def test_over_several_passes_the_draws_that_decide_soonest_go_first() -> None:
+    """Two tasks, three passes: the one that the current skill never solves, pass by pass, then the other."""
+    run_blocks = gated([1, 0] * 3, [0, 1] * 3, EvaluationSettings(repeats=3, gate_block=1))[1]
+    assert run_blocks == [["t1"], ["t1"], ["t1"], ["t0"], ["t0"], ["t0"]]
 
 
 @settings(max_examples=60)

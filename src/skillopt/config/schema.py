@@ -158,6 +158,8 @@ class EvaluationSettings(Section):
     """The weight w of partial credit in the mixed metric."""
     gate_block: Positive = 8
     """Selection tasks measured at a time before the gate looks whether the candidate can still win."""
+    repeats: Positive = 1
+    """Rollouts of each selection task, for the seed and for every candidate; a task's score is their mean."""
     sel_env_num: Count = 0
     """Selection tasks to use: the first N. 0 means all of them."""
     test_env_num: Count = 0

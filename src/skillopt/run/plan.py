@@ -86,17 +86,18 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     # Failures and successes are never mixed, so both kinds may leave a minibatch that is not full.
     minibatches += 0 if config.gradient.failure_only else 1
     merges = _merge_calls(minibatches, config.gradient.merge_batch_size)
+    repeats = config.evaluation.repeats
     tests = test if config.evaluation.eval_test else 0
     proposing = steps if config.optimizer.learning_rate else 0
     asked = proposing * (1 + _ASKED_AGAIN)
     rows: tuple[tuple[Role, str, int, int], ...] = (
-        ("target", "baseline", val, val),
+        ("target", "baseline", repeats * val, repeats * val),
         ("target", "rollout", train, train * config.train.num_epochs),
         ("optimizer", "reflect", 0, asked * minibatches),
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
-        ("target", "gate", 0, proposing * val),
+        ("target", "gate", 0, proposing * repeats * val),
         ("target", "test", tests, 2 * tests if proposing else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)

@@ -22,7 +22,7 @@ from skillopt.digests import generator
 from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.errors import SkillOptError, TransientModelError
 from skillopt.evaluation.scores import mean_gate_score
-from skillopt.events import Event, RunEnded, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import Event, RunEnded, StageProgress, StageStarted, StepCommitted, Warned
 from skillopt.models.base import ReplySchema
 from skillopt.models.journal import JournaledModel
 from skillopt.models.structured import Answer, ReplyT, ask
@@ -39,7 +39,7 @@ from skillopt.run.summary import run_card, summary
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State, Step
-from skillopt.types import Decision, Failure, Message, Place, Role, Rollout, Task
+from skillopt.types import Decision, Failure, Message, Place, Rollout, Task
 
 _ANSWER = "answer"
 """The key, with a place, of a structured answer that the run went on without."""
@@ -135,10 +135,16 @@ class Run:
         return Answer(None, dropped=given_up.message)
 
     async def measure(
-        self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
+        self,
+        skill: Skill,
+        tasks: Sequence[Task],
+        place: Place,
+        *,
+        repeat: int = 0,
+        most_unmeasured: int | None = None,
     ) -> tuple[Rollout, ...]:
         """Roll out a skill on tasks, in the order of the tasks."""
-        return await self._evaluator.measure(skill, tasks, place, most_unmeasured=most_unmeasured)
+        return await self._evaluator.measure(skill, tasks, place, repeat=repeat, most_unmeasured=most_unmeasured)
 
     def random(self, name: str, *place: int) -> random.Random:
         """Return the generator of one named random choice."""
@@ -155,7 +161,7 @@ class Run:
             self._done, self._total = 0, event.total
         self._events.emit(event)
         if isinstance(event, StageProgress | StepCommitted):
-            self._events.emit(self._spent())
+            self._events.emit(self._accounts.spent())
 
     def epochs(self) -> range:
         """The epochs, from 1."""
@@ -285,13 +291,3 @@ class Run:
         self._views.write_summary(value)
         self.emit(RunEnded(ended.value, message, value))
         return Outcome(ended, message, self.directory, state.best.skill, value)
-
-    def _spent(self) -> Spent:
-        roles: tuple[Role, ...] = ("target", "optimizer")
-        used = {role: self._accounts.used.total(role) for role in roles}
-        return Spent(
-            paid_calls={role: self._accounts.paid.total(role).usage.calls for role in roles},
-            used_calls={role: used[role].usage.calls for role in roles},
-            used_tokens={role: used[role].usage.tokens for role in roles},
-            dollars={role: used[role].dollars for role in roles},
-        )

@@ -11,7 +11,7 @@ from skillopt.digests import digest
 from skillopt.evaluation.scores import mean_gate_score
 from skillopt.models.meter import MeterRow
 from skillopt.prompts import prompts_digest
-from skillopt.run.history import Record, by_role, by_role_and_stage, count_actions, split_scores
+from skillopt.run.history import Record, by_role, by_role_and_stage, count_actions, pass_scores, split_scores
 from skillopt.run.identity import identity
 from skillopt.run.models import Models, simulated
 from skillopt.run.outcome import EndState
@@ -58,6 +58,10 @@ def summary(
         "message": message,
         **card,
         "selection": {"seed": seed, "best": best, "gate_metric": config.evaluation.gate_metric},
+        "selection_passes": {
+            "seed": pass_scores(config.evaluation, state.seed.rollouts),
+            "best": pass_scores(config.evaluation, state.best.rollouts),
+        },
         "test": {"seed": test_seed, "best": test_best},
         "baseline_selection_hard": seed["hard"],
         "best_selection_hard": best["hard"],

@@ -8,16 +8,19 @@ current score even if it solves all that is left, the decision is the one the fu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 from skillopt.config.schema import EvaluationSettings
 from skillopt.context import StageContext
+from skillopt.evaluation.repeats import paired_means, task_means
 from skillopt.evaluation.runner import unmeasured_allowed
 from skillopt.evaluation.scores import gate_value, mean_gate_score
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.events import StageStarted
 from skillopt.state import Candidate, Measured, State
+from skillopt.step.passes import measure_draws
 from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
 
 
@@ -26,17 +29,20 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     evaluation = run.config.evaluation
     if not candidate.changed:
         return _no_verdict(state, candidate, evaluation)
-    run.emit(StageStarted("gate", state.epoch, state.step, len(run.selection)))
-    values = {rollout.task.id: _value(rollout, evaluation) for rollout in state.current.rollouts}
-    order = sorted(run.selection, key=lambda task: values[task.id])
+    values = task_means(state.current.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    draws = product(run.selection, range(evaluation.repeats))
+    order = sorted(draws, key=lambda draw: (values[draw[0].id], draw[1]))
+    run.emit(StageStarted("gate", state.epoch, state.step, len(order)))
+    bar = len(order) * _mean(state.current.rollouts, evaluation)
     place, may_miss = Place("gate", state.epoch, state.step), unmeasured_allowed(evaluation.max_unmeasured, len(order))
     rollouts: list[Rollout] = []
     while len(rollouts) < len(order):
-        block = _next_block(order[len(rollouts) :], values, rollouts, evaluation)
-        missing = sum(not rollout.measured for rollout in rollouts)
-        rollouts += await run.measure(candidate.skill, block, place, most_unmeasured=may_miss - missing)
-        if evaluation.use_gate and _upper_sum(rollouts, len(order), evaluation) <= sum(values.values()):
+        slack = _upper_sum(rollouts, len(order), evaluation) - bar
+        if evaluation.use_gate and slack <= 0 and rollouts:
             break
+        block = _next_block(order[len(rollouts) :], slack, evaluation)
+        missing = sum(not rollout.measured for rollout in rollouts)
+        rollouts += await measure_draws(run, candidate.skill, block, place, most_unmeasured=may_miss - missing)
     return decide(state.current, state.best, rollouts, evaluation=evaluation)
 
 
@@ -48,14 +54,14 @@ def decide(
     Args:
         current: The current skill with all its selection rollouts.
         best: The best skill so far with all its selection rollouts.
-        rollouts: The candidate's, on some or all of the same tasks; unmeasured ones among them count as open.
+        rollouts: The candidate's, some or all of as many; unmeasured ones among them count as open.
         evaluation: The rule: `use_gate`, `gate_metric`, `gate_mixed_weight`.
 
     Returns:
         A rejection as soon as the candidate cannot get above the current score whatever is still open; no verdict
         where open tasks could decide otherwise; else the verdict on exact sums.
     """
-    total = len(current.rollouts)
+    total, noun = len(current.rollouts), "tasks" if evaluation.repeats == 1 else "rollouts"
     current_score, best_score = (_mean(skill.rollouts, evaluation) for skill in (current, best))
     measured = [rollout for rollout in rollouts if rollout.measured]
     upper_bound = _upper_sum(rollouts, total, evaluation) / total
@@ -63,14 +69,14 @@ def decide(
     candidate_score = _mean(measured, evaluation) if complete else None
     if candidate_score is None and not (evaluation.use_gate and upper_bound <= current_score):
         action = Action.SKIP_UNMEASURED
-        reason = f"{len(rollouts) - len(measured)} of {total} selection tasks could not be measured: no verdict"
+        reason = f"{len(rollouts) - len(measured)} of {total} selection {noun} could not be measured: no verdict"
     else:
         action, reason = _verdict(
             candidate_score, upper_bound, current=current_score, best=best_score, total=total, evaluation=evaluation
         )
     return Decision(
         action=action,
-        reason=f"{reason}; {len(measured)} of {total} tasks measured",
+        reason=f"{reason}; {len(measured)} of {total} {noun} measured",
         current_score=current_score,
         candidate_score=candidate_score,
         upper_bound=upper_bound,
@@ -113,24 +119,20 @@ def _no_verdict(state: State, candidate: Candidate, evaluation: EvaluationSettin
 
 
 def _next_block(
-    remaining: Sequence[Task],
-    values: Mapping[str, Fraction],
-    rollouts: Sequence[Rollout],
-    evaluation: EvaluationSettings,
-) -> Sequence[Task]:
-    """Return the tasks to measure before looking again.
+    remaining: Sequence[tuple[Task, int]], slack: Fraction, evaluation: EvaluationSettings
+) -> Sequence[tuple[Task, int]]:
+    """Return the tasks, with their repeat numbers, to measure before looking again.
 
-    A stop needs the candidate to lose more than `slack` points, at most one a task, so no look before that many tasks
-    could stop anything: measuring them together costs nothing and keeps the target busy.
+    A stop needs the candidate to lose `slack` points, at most one a rollout, so no look before that many rollouts could
+    stop anything: measuring them together costs nothing and keeps the target busy.
     """
     if not evaluation.use_gate:
         return remaining
-    slack = _upper_sum(rollouts, len(values), evaluation) - sum(values.values())
     return remaining[: max(evaluation.gate_block, math.ceil(slack))]
 
 
 def _upper_sum(rollouts: Sequence[Rollout], total: int, evaluation: EvaluationSettings) -> Fraction:
-    """The sum of gate scores if every open task were solved."""
+    """The sum of gate scores if every open rollout solved its task."""
     lost = sum((1 - _value(rollout, evaluation) for rollout in rollouts if rollout.measured), Fraction(0))
     return total - lost
 
@@ -149,10 +151,8 @@ def _paired_sign_test(
 ) -> SignTest | None:
     if not candidate:
         return None
-    before = {rollout.task.id: _value(rollout, evaluation) for rollout in current}
-    return paired_sign_test(
-        [before[rollout.task.id] for rollout in candidate], [_value(rollout, evaluation) for rollout in candidate]
-    )
+    pairs = paired_means(current, candidate, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    return paired_sign_test([before for before, _ in pairs], [after for _, after in pairs])
 
 
 def _share(score: Fraction, total: int) -> str:

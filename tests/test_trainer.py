@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.bench import Bench, OpenBench, appends, by_stage, look_up, rule
+from tests.support.bench import Bench, OpenBench, appends, by_stage, look_up, rule, text_of
 from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train as train_from
@@ -37,6 +38,18 @@ def column(bench: Bench, name: str) -> list[Any]:
 def asked_at(bench: Bench, stage: str) -> list[str]:
     """The questions the target was asked at a stage."""
     return [one.messages[-1].content for one in bench.target.requests if one.place.stage == stage]
+
+
+def lucky(*draws: tuple[str, int], line: str = "") -> Callable[[ChatRequest], Said]:
+    """A target that looks up its skill, and with a line in it solves the named questions on the named draws besides."""
+
+    def script(request: ChatRequest) -> Said:
+        question = request.messages[-1].content
+        if line in text_of(request) and (question, request.place.attempt) in draws:
+            return question.replace("q", "a")
+        return look_up(request)
+
+    return script
 
 
 # How a run ends
@@ -384,12 +397,8 @@ async def test_the_gate_looks_after_each_block(open_bench: OpenBench, block: int
 
 async def test_each_selection_task_is_done_as_often_as_asked(open_bench: OpenBench) -> None:
     """F18, F23, F37: `repeats` passes for the seed and for the candidate, reported with mean, spread and n."""
-
-    def wavering(request: ChatRequest) -> Said:
-        lucky = request.messages[-1].content == "q5" and request.place.attempt == 1
-        return "a5" if lucky else look_up(request)
-
-    bench = open_bench(optimizer=HELPFUL, target=wavering, settings={**ONE_EPOCH, "evaluation.repeats": 2})
+    settings = {**ONE_EPOCH, "evaluation.repeats": 2}
+    bench = open_bench(optimizer=HELPFUL, target=lucky(("q5", 1)), settings=settings)
     outcome = await train(bench)
     assert (len(asked_at(bench, "baseline")), len(asked_at(bench, "gate"))) == (8, 8)
     baseline, step = bench.history
@@ -403,6 +412,73 @@ async def test_each_selection_task_is_done_as_often_as_asked(open_bench: OpenBen
     assert (step["candidate_passes"]["scores"], step["val_solved"], step["val_n"]) == ([0.25, 0.5], 3, 8)
     assert outcome.summary["selection_passes"] == {"seed": baseline["val_passes"], "best": step["val_passes"]}
     assert len(asked_at(bench, "rollout")) == 4
+
+
+@pytest.mark.parametrize("remeasure", [False, True])
+async def test_an_accepted_skill_is_measured_again_and_the_fresh_score_is_the_bar(
+    open_bench: OpenBench, remeasure: bool
+) -> None:
+    """F37: the first candidate wins three tasks by luck; only with `remeasure` can the second, a real gain, win."""
+    rules = appends(rule(4))
+    replies = by_stage(reflect=lambda request: appends("Be brief.") if request.place.epoch == 1 else rules)
+    settings = {"train.num_epochs": 2, "evaluation.remeasure": remeasure}
+    target = lucky(("q5", 0), ("q6", 0), ("q7", 0), line="Be brief.")
+    bench = open_bench(optimizer=replies, target=target, settings=settings)
+    outcome = await train(bench)
+    first, second = bench.history[1:]
+    assert first["candidate_gate_score"] == 0.75
+    if remeasure:
+        assert (first["action"], first["candidate_remeasured_score"], first["current_score"]) == ("accept", 0.0, 0.0)
+        assert (second["action"], second["candidate_remeasured_score"]) == ("accept_new_best", 0.25)
+        assert outcome.summary["best_gate_score"] == 0.25
+        again = bench.directory / "steps" / "step_0001" / "selection_eval_again" / "results.json"
+        assert [row["repeat"] for row in read_json(again)] == [1] * 4
+    else:
+        assert (first["candidate_remeasured_score"], first["current_score"]) == (None, 0.75)
+        assert outcome.summary["best_gate_score"] == 1.0
+
+
+@pytest.mark.parametrize(("settings", "action"), [({}, "accept_new_best"), ({"confidence": 0.9}, "reject")])
+async def test_a_confidence_keeps_out_a_gain_that_may_be_luck(
+    open_bench: OpenBench, settings: dict[str, Any], action: str
+) -> None:
+    """F19: one task better and none worse happens to an edit that changes nothing every other time."""
+    values = {**ONE_EPOCH, **{f"evaluation.{key}": value for key, value in settings.items()}}
+    bench = open_bench(optimizer=HELPFUL, settings=values)
+    await train(bench)
+    assert column(bench, "action") == [action]
+    assert ("p = 0.5 in the sign test" in column(bench, "reason")[0]) == bool(settings)
+
+
+@pytest.mark.parametrize(("settings", "action"), [({}, "accept_new_best"), ({"max_regressions": 0}, "reject")])
+async def test_a_gain_that_breaks_solved_tasks_can_be_refused(
+    open_bench: OpenBench, settings: dict[str, Any], action: str
+) -> None:
+    """F24, `max_regressions`: two tasks are won and one is lost."""
+    trade = {"edits": [{"op": "replace", "target": rule(4), "content": f"{rule(5)}\n{rule(6)}"}]}
+    values = {**ONE_EPOCH, **{f"evaluation.{key}": value for key, value in settings.items()}}
+    bench = open_bench(optimizer=by_stage(reflect=trade), skill=f"{rule(4)}\n", settings=values)
+    await train(bench)
+    assert column(bench, "action") == [action]
+    assert ("1 solved task broke (t4)" in column(bench, "reason")[0]) == bool(settings)
+
+
+@pytest.mark.parametrize("own", [False, True])
+async def test_an_acceptance_rule_of_the_users_own_decides(open_bench: OpenBench, own: bool) -> None:
+    """F38: ties are accepted if shorter, also at the highest score, where the strict rule trains no further."""
+    useless = "A sentence that helps nobody."
+    replies = by_stage(reflect={"edits": [{"op": "delete", "target": useless}]})
+    rules = "\n".join(rule(number) for number in range(4, 8))
+    example = ROOT / "examples" / "acceptance" / "shorter.py"
+    settings = {**ONE_EPOCH, **({"evaluation.acceptance": f"{example}:shorter"} if own else {})}
+    bench = open_bench(optimizer=replies, skill=f"{useless}\n\n{rules}\n", settings=settings)
+    outcome = await train(bench)
+    if own:
+        assert column(bench, "action") == ["accept_new_best"]
+        assert (outcome.state, useless in outcome.best_skill.text) == (EndState.IMPROVED, False)
+        assert (bench.directory / "best_skill.md").read_text("utf-8") == outcome.best_skill.text
+    else:
+        assert (outcome.state, len(bench.history)) == (EndState.SATURATED, 1)
 
 
 async def test_only_so_many_selection_and_test_tasks_are_used(open_bench: OpenBench) -> None:
@@ -497,6 +573,10 @@ SHOWN_BY = {
     "evaluation.gate_mixed_weight": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
     "evaluation.gate_block": (TRAINER, "test_the_gate_looks_after_each_block"),
     "evaluation.repeats": (TRAINER, "test_each_selection_task_is_done_as_often_as_asked"),
+    "evaluation.remeasure": (TRAINER, "test_an_accepted_skill_is_measured_again_and_the_fresh_score_is_the_bar"),
+    "evaluation.confidence": (TRAINER, "test_a_confidence_keeps_out_a_gain_that_may_be_luck"),
+    "evaluation.max_regressions": (TRAINER, "test_a_gain_that_breaks_solved_tasks_can_be_refused"),
+    "evaluation.acceptance": (TRAINER, "test_an_acceptance_rule_of_the_users_own_decides"),
     "evaluation.sel_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.test_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from skillopt.config.schema import Config
 from skillopt.environments.base import Environment, EnvironmentSettings
+from skillopt.evaluation.acceptance import AcceptanceRule
 from skillopt.events import Event
 from skillopt.models.base import ReplySchema
 from skillopt.models.structured import Answer, ReplyT
@@ -35,6 +36,11 @@ class StageContext(Protocol):
     @property
     def selection(self) -> tuple[Task, ...]:
         """The selection split, in its order."""
+        ...
+
+    @property
+    def acceptance(self) -> AcceptanceRule | None:
+        """The rule that decides at the gate in place of the strict one, where one is configured."""
         ...
 
     async def ask(

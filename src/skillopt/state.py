@@ -60,7 +60,11 @@ class State:
         if not decision.accepted:
             return self
         place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
-        rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: (rollout.repeat, place[rollout.task.id])))
+        rollouts = tuple(
+            sorted(
+                decision.remeasured or decision.rollouts, key=lambda rollout: (rollout.repeat, place[rollout.task.id])
+            )
+        )
         measured = Measured(step.candidate.skill, rollouts, self.step)
         return replace(self, current=measured, best=measured if decision.new_best else self.best)
 

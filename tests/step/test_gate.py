@@ -17,12 +17,13 @@ from tests.support.values import append, rollout, unmeasured
 
 from skillopt.config.schema import EvaluationSettings
 from skillopt.errors import MeasurementError, TransientModelError
+from skillopt.evaluation.acceptance import AcceptanceRule, Comparison
 from skillopt.events import Event, StageStarted
 from skillopt.models.base import ChatRequest
 from skillopt.simulation.scripted import Said
 from skillopt.skill.document import Skill
 from skillopt.state import Candidate, Measured, State
-from skillopt.step.gate import decide, gate
+from skillopt.step.gate import decide, gate, with_fresh_score
 from skillopt.types import Action, Decision, EditOutcome, EditState, Place, Rollout, SignTest, Task
 
 Scores = Sequence[tuple[int, float] | int | None]
@@ -50,14 +51,21 @@ def in_passes(scores: Scores, evaluation: EvaluationSettings) -> tuple[Rollout, 
 
 
 def verdict(
-    current: Scores, candidate: Scores, evaluation: EvaluationSettings = HARD, *, best: Scores | None = None
+    current: Scores,
+    candidate: Scores,
+    evaluation: EvaluationSettings = HARD,
+    *,
+    best: Scores | None = None,
+    acceptance: AcceptanceRule | None = None,
 ) -> Decision:
     """What the gate decides on these scores."""
     return decide(
         Measured(Skill.parse("current"), in_passes(current, evaluation)),
         Measured(Skill.parse("best"), in_passes(current if best is None else best, evaluation)),
         in_passes(candidate, evaluation),
+        candidate=Skill.parse("candidate"),
         evaluation=evaluation,
+        acceptance=acceptance,
     )
 
 
@@ -210,6 +218,7 @@ class Scripted:
 
     def __init__(self, candidate: Scores, evaluation: EvaluationSettings) -> None:
         self.config = SimpleNamespace(evaluation=evaluation)
+        self.acceptance: AcceptanceRule | None = None
         self._rollouts = in_passes(candidate, evaluation)
         self.selection = tuple(rollout.task for rollout in self._rollouts if not rollout.repeat)
         self.blocks: list[list[str]] = []
@@ -333,6 +342,109 @@ def test_without_a_gate_everything_is_measured_at_once() -> None:
     decision, blocks = gated([1] * 9, [0] * 9, EvaluationSettings(use_gate=False, gate_block=1))
     assert [len(tasks) for tasks in blocks] == [9]
     assert (decision.action, decision.candidate_score) == (Action.FORCE_ACCEPT, 0)
+
+
+# Beyond strictly higher, where it is asked for
+
+
+@pytest.mark.parametrize(
+    ("confidence", "action"), [(0.0, Action.ACCEPT_NEW_BEST), (0.75, Action.ACCEPT_NEW_BEST), (0.9, Action.REJECT)]
+)
+def test_a_confidence_asks_for_a_sign_test_on_the_tasks_that_changed(confidence: float, action: Action) -> None:
+    """F19: two tasks better and none worse have p = 1/4, which is exactly 1 - 0.75."""
+    decision = verdict([0, 0, 0, 1], [1, 1, 0, 1], EvaluationSettings(confidence=confidence))
+    assert decision.action is action
+    if action is Action.REJECT:
+        assert decision.reason == (
+            "strictly higher, but 2 better and 0 worse give p = 0.25 in the sign test, above 1 - 0.9: "
+            "hard 3/4 (75.0 %) against 1/4 (25.0 %); 4 of 4 tasks measured"
+        )
+        assert not decision.new_best
+
+
+@pytest.mark.parametrize(("most", "action"), [(0, Action.REJECT), (1, Action.ACCEPT_NEW_BEST)])
+def test_only_so_many_solved_tasks_may_break(most: int, action: Action) -> None:
+    """F24: what was solved is a guard; a partial loss on a task that was not solved breaks nothing."""
+    evaluation = EvaluationSettings(max_regressions=most, gate_metric="soft")
+    decision = verdict([(1, 1.0), (0, 0.5), (0, 0.0), (0, 0.0)], [(0, 0.0), (0, 0.4), (1, 1.0), (1, 1.0)], evaluation)
+    assert decision.action is action
+    if action is Action.REJECT:
+        assert "strictly higher, but 1 solved task broke (t0), and at most 0 may: soft" in decision.reason
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(SCORE, SCORE), min_size=1, max_size=8), EVALUATION, st.booleans())
+def test_a_requirement_only_ever_takes_acceptances_away(
+    pairs: list[tuple[Any, Any]], evaluation: EvaluationSettings, with_confidence: bool
+) -> None:
+    current, candidate = zip(*pairs, strict=True)
+    more = {"confidence": 0.8} if with_confidence else {"max_regressions": 0}
+    asked = evaluation.model_copy(update=more)
+    stricter, plain = verdict(current, candidate, asked), verdict(current, candidate, evaluation)
+    assert plain.accepted or not stricter.accepted
+    early, _ = gated(current, candidate, asked)
+    assert (early.action, early.new_best) == (stricter.action, stricter.new_best)
+
+
+def shorter(comparison: Comparison) -> tuple[bool, str]:
+    """Ties are accepted if the skill gets shorter."""
+    higher = comparison.after > comparison.before
+    tie = comparison.after == comparison.before and len(comparison.candidate_skill) < len(comparison.current_skill)
+    return higher or tie, "higher" if higher else "shorter" if tie else "neither higher nor shorter"
+
+
+SHORTER = AcceptanceRule("shorter", shorter, "0" * 64)
+
+
+def test_a_rule_of_the_users_own_decides_in_place_of_the_strict_one() -> None:
+    """F38: ties are accepted if shorter; what is accepted at the best score is the best skill."""
+    long = Measured(Skill.parse("a long current skill"), rollouts([1, 0]))
+
+    def with_rule(scores: Scores) -> Decision:
+        return decide(long, long, rollouts(scores), candidate=Skill.parse("short"), evaluation=HARD, acceptance=SHORTER)
+
+    tie = with_rule([0, 1])
+    assert (tie.action, tie.new_best) == (Action.ACCEPT_NEW_BEST, True)
+    assert tie.reason == "shorter: shorter: hard 1/2 (50.0 %) against 1/2 (50.0 %); 2 of 2 tasks measured"
+    assert with_rule([1, 1]).action is Action.ACCEPT_NEW_BEST
+    lower = with_rule([0, 0])
+    assert (lower.action, lower.reason.partition(" hard")[0]) == (
+        Action.REJECT, "shorter: neither higher nor shorter:",
+    )  # fmt: skip
+    assert verdict([1, 0], [0, 1], acceptance=SHORTER).action is Action.REJECT
+
+
+def test_a_rule_of_the_users_own_sees_every_task() -> None:
+    """It may accept what the bound would have given up, so nothing is certain before the end."""
+    run = Scripted([0, 0, 0, 0], EvaluationSettings(gate_block=1))
+    run.acceptance = AcceptanceRule("any", lambda _: True, "0" * 64)
+    now = Measured(Skill.parse("now"), rollouts([1, 1, 1, 1]))
+    at = State(seed=now, current=now, best=now, epoch=1, step=1)
+    decision = asyncio.run(gate(run, at, Candidate(Skill.parse("candidate"), changed=True)))  # type: ignore[arg-type]
+    assert [len(tasks) for tasks in run.blocks] == [4]
+    assert (decision.action, decision.new_best) == (Action.ACCEPT, False)
+    assert verdict([1, 0], [1, None], acceptance=run.acceptance).action is Action.SKIP_UNMEASURED
+
+
+def again(candidate: Scores, fresh: Scores, *, current: Scores, best: Scores, use_gate: bool = True) -> Decision:
+    """What becomes of an acceptance when the candidate is measured again."""
+    evaluation = EvaluationSettings(remeasure=True, use_gate=use_gate)
+    first = verdict(current, candidate, evaluation, best=best)
+    assert first.accepted
+    return with_fresh_score(
+        first, Measured(Skill.parse("best"), rollouts(best)), rollouts(fresh), evaluation=evaluation
+    )
+
+
+def test_the_fresh_score_of_an_accepted_skill_decides_on_the_best() -> None:
+    """F37: it won by luck, goes on as the current skill with its fresh score, and is no best skill."""
+    lucky = again([1, 1, 1, 0], [1, 0, 0, 0], current=[1, 0, 0, 0], best=[1, 0, 0, 0])
+    assert (lucky.action, lucky.new_best, lucky.candidate_score) == (Action.ACCEPT, False, Fraction(3, 4))
+    assert lucky.reason.endswith("4 of 4 tasks measured; measured again: 1/4 (25.0 %), the bar from now on")
+    real = again([1, 1, 0, 0], [1, 1, 1, 0], current=[1, 0, 0, 0], best=[1, 1, 0, 0])
+    assert (real.action, real.new_best, len(real.remeasured)) == (Action.ACCEPT_NEW_BEST, True, 4)
+    forced = again([0, 0], [1, 1], current=[1, 0], best=[1, 0], use_gate=False)
+    assert (forced.action, forced.new_best) == (Action.FORCE_ACCEPT, True)
 
 
 # The gate in a run

@@ -155,6 +155,7 @@ def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
         "selection_unmeasured": scores["unmeasured"],
         "candidate_gate_score": float(decision.candidate_score) if decision.candidate_score is not None else None,
         "candidate_gate_score_upper_bound": float(bound) if bound is not None else None,
+        "candidate_remeasured_score": _gate_score(evaluation, decision.remeasured) if decision.remeasured else None,
         "candidate_passes": pass_scores(evaluation, decision.rollouts) if whole else None,
         "sign_test": None
         if decision.sign_test is None

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillopt.data.splits import steps_per_epoch
+from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
 from skillopt.run.setup import Setup
 from skillopt.skill.size import estimate_tokens
@@ -97,7 +98,7 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
-        ("target", "gate", 0, proposing * repeats * val),
+        ("target", "gate", 0, proposing * (1 + config.evaluation.remeasure) * repeats * val),
         ("target", "test", tests, 2 * tests if proposing else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
@@ -200,6 +201,12 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
         found.append(
             f"the selection split, on which the gate decides, has {val} tasks: on so few a better score may be luck; "
             "use more selection tasks"
+        )
+    confidence = config.evaluation.confidence
+    if confidence is not None and fewest_changes(confidence) > val:
+        found.append(
+            f"no candidate can be accepted: evaluation.confidence {confidence:g} takes {fewest_changes(confidence)} "
+            f"tasks that change, all for the better, and the selection split has {val}"
         )
     if test < FEW_TASKS and config.evaluation.eval_test:
         found.append(

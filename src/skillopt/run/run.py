@@ -70,6 +70,7 @@ class Run:
         self.directory = directory
         self.splits = setup.splits
         self.seed_skill = setup.seed_skill
+        self.acceptance = setup.acceptance
         self._config = setup.config
         self._environment = setup.environment
         self._card = run_card(setup, models)
@@ -183,8 +184,8 @@ class Run:
         return self._config.train.num_epochs * self.steps_per_epoch
 
     def saturated(self, state: State) -> bool:
-        """Whether no candidate can be strictly higher than the current skill any more."""
-        return self._config.evaluation.use_gate and self._gate_score(state.current) == 1
+        """Whether no candidate can be strictly higher than the current skill any more, and the gate asks for that."""
+        return self._config.evaluation.use_gate and self.acceptance is None and self._gate_score(state.current) == 1
 
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
@@ -221,7 +222,7 @@ class Run:
         self._views.write_tests(seed=seed_test, best=best_test)
         ended = end_state(
             self._decisions,
-            improved=self._gate_score(state.best) > self._gate_score(state.seed),
+            improved=state.best.skill.digest != state.seed.skill.digest,
             seed_is_perfect=self.saturated(replace(state, current=state.seed)),
         )
         return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)

@@ -20,6 +20,8 @@ def write_step_files(directory: Path, step: Step) -> None:
     write_rollouts(directory / "rollout", step.rollouts)
     if step.decision.rollouts:
         write_rollouts(directory / "selection_eval", step.decision.rollouts)
+    if step.decision.remeasured:
+        write_rollouts(directory / "selection_eval_again", step.decision.remeasured)
     for number, patch in enumerate(step.patches):
         write_json_atomically(directory / "patches" / f"patch_{number:03d}_{patch.source_type}.json", patch_json(patch))
     write_json_atomically(directory / "merged_patch.json", patch_json(step.merged))

@@ -51,7 +51,10 @@ class Decision:
         total: As many as there are of them.
         sign_test: On the tasks measured with both skills; None where there were none.
         rollouts: What was measured, in the gate's order.
-        new_best: Whether the candidate scores strictly higher than the best skill so far.
+        new_best: Whether the candidate becomes the best skill: it scores strictly higher than the best so far, or as
+            high and an acceptance rule prefers it.
+        remeasured: The fresh passes of an accepted candidate, where it was measured again; from then on they are its
+            score.
     """
 
     action: Action
@@ -64,6 +67,7 @@ class Decision:
     sign_test: SignTest | None = None
     rollouts: tuple[Rollout, ...] = ()
     new_best: bool = False
+    remeasured: tuple[Rollout, ...] = ()
 
     @property
     def accepted(self) -> bool:

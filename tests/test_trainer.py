@@ -463,6 +463,26 @@ async def test_a_gain_that_breaks_solved_tasks_can_be_refused(
     assert ("1 solved task broke (t4)" in column(bench, "reason")[0]) == bool(settings)
 
 
+@pytest.mark.parametrize(
+    ("patience", "steps", "state"),
+    [(0, 6, EndState.IMPROVED), (2, 4, EndState.IMPROVED), (1, 1, EndState.ALL_REJECTED)],
+)
+async def test_patience_ends_a_training_that_accepts_nothing(
+    open_bench: OpenBench, patience: int, steps: int, state: EndState
+) -> None:
+    """Only the second of six steps is accepted; the reason is in the summary, and the end state falls as it does."""
+    replies = by_stage(
+        reflect=lambda request: appends(rule(4) if request.place.epoch == 2 else f"Note {request.place.epoch}.")
+    )
+    settings = {"train.num_epochs": 6, "evaluation.patience": patience}
+    bench = open_bench(optimizer=replies, settings=settings)
+    outcome = await train(bench)
+    assert (len(bench.history) - 1, outcome.state) == (steps, state)
+    told = outcome.summary["stopped_early"]
+    assert (told is None) if not patience else told.endswith("without an accepted candidate (evaluation.patience)")
+    assert len(asked_at(bench, "test")) == (4 if state is EndState.IMPROVED else 2)
+
+
 @pytest.mark.parametrize("own", [False, True])
 async def test_an_acceptance_rule_of_the_users_own_decides(open_bench: OpenBench, own: bool) -> None:
     """F38: ties are accepted if shorter, also at the highest score, where the strict rule trains no further."""
@@ -577,6 +597,7 @@ SHOWN_BY = {
     "evaluation.confidence": (TRAINER, "test_a_confidence_keeps_out_a_gain_that_may_be_luck"),
     "evaluation.max_regressions": (TRAINER, "test_a_gain_that_breaks_solved_tasks_can_be_refused"),
     "evaluation.acceptance": (TRAINER, "test_an_acceptance_rule_of_the_users_own_decides"),
+    "evaluation.patience": (TRAINER, "test_patience_ends_a_training_that_accepts_nothing"),
     "evaluation.sel_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.test_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),

@@ -22,7 +22,7 @@ async def train(run: Run) -> Outcome:
     state = await measure_baseline(run)
     for epoch in run.epochs():
         for batch in run.batches(epoch):
-            if run.saturated(state):
+            if run.stop_reason(state):
                 break
             state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
             rollouts = await rollout(run, state, batch)

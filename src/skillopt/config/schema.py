@@ -183,6 +183,8 @@ class EvaluationSettings(Section):
     """On top of strictly higher: most tasks that the current skill solved and the candidate does not."""
     acceptance: FunctionName | None = None
     """A Python function that decides in place of the strict rule: `module:function` or `file.py:function`."""
+    patience: Count = 0
+    """Stop after this many steps in a row without an accepted candidate. 0 goes on to the last step."""
 
     @model_validator(mode="after")
     def _one_rule(self) -> Self:

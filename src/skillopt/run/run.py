@@ -11,7 +11,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from skillopt.run.models import Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state
 from skillopt.run.setup import Setup
 from skillopt.run.stage_clock import StageClock
+from skillopt.run.stopping import saturated, stop_reason
 from skillopt.run.summary import run_card, summary
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
@@ -183,9 +183,9 @@ class Run:
         """Steps over all epochs."""
         return self._config.train.num_epochs * self.steps_per_epoch
 
-    def saturated(self, state: State) -> bool:
-        """Whether no candidate can be strictly higher than the current skill any more, and the gate asks for that."""
-        return self._config.evaluation.use_gate and self.acceptance is None and self._gate_score(state.current) == 1
+    def stop_reason(self, state: State) -> str:
+        """Return why training ends here, ahead of its last step; "" where it goes on."""
+        return stop_reason(state, self._config.evaluation) if state.step < self.total_steps else ""
 
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
@@ -223,7 +223,7 @@ class Run:
         ended = end_state(
             self._decisions,
             improved=state.best.skill.digest != state.seed.skill.digest,
-            seed_is_perfect=self.saturated(replace(state, current=state.seed)),
+            seed_is_perfect=saturated(state.seed, self._config.evaluation),
         )
         return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)
 
@@ -284,6 +284,7 @@ class Run:
             ended,
             message,
             card=self._card,
+            stopped_early=self.stop_reason(state),
             records=self._views.records,
             rows=self._accounts.used.rows(),
             seed_test=seed_test,

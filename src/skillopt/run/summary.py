@@ -29,6 +29,7 @@ def summary(
     message: str,
     *,
     card: Mapping[str, object],
+    stopped_early: str,
     records: Sequence[Record],
     rows: Sequence[MeterRow],
     seed_test: Sequence[Rollout],
@@ -42,6 +43,7 @@ def summary(
         ended: How it ended.
         message: Why, or what to do.
         card: Models and settings by role, data digests, prompts digest, versions.
+        stopped_early: Why it ended before its last step, in words; "" where it did not.
         records: The entries of history.json.
         rows: What was used of both models.
         seed_test: The seed skill on the test split; empty where it was not measured.
@@ -56,6 +58,7 @@ def summary(
         "state": ended.value,
         "exit_code": ended.exit_code,
         "message": message,
+        "stopped_early": stopped_early or None,
         **card,
         "selection": {"seed": seed, "best": best, "gate_metric": config.evaluation.gate_metric},
         "selection_passes": {

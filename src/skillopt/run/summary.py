@@ -61,10 +61,7 @@ def summary(
         "stopped_early": stopped_early or None,
         **card,
         "selection": {"seed": seed, "best": best, "gate_metric": config.evaluation.gate_metric},
-        "selection_passes": {
-            "seed": pass_scores(config.evaluation, state.seed.rollouts),
-            "best": pass_scores(config.evaluation, state.best.rollouts),
-        },
+        "selection_passes": _selection_passes(config, state),
         "test": {"seed": test_seed, "best": test_best},
         "baseline_selection_hard": seed["hard"],
         "best_selection_hard": best["hard"],
@@ -82,6 +79,13 @@ def summary(
         "epoch_stats": [_epoch(records, epoch) for epoch in sorted({record["epoch"] for record in records} - {0})],
         "usage": by_role_and_stage(rows),
         "total_usage": by_role(rows),
+    }
+
+
+def _selection_passes(config: Config, state: State) -> Record:
+    return {
+        "seed": pass_scores(config.evaluation, state.seed.rollouts),
+        "best": pass_scores(config.evaluation, state.best.rollouts),
     }
 
 

@@ -483,6 +483,76 @@ async def test_patience_ends_a_training_that_accepts_nothing(
     assert len(asked_at(bench, "test")) == (4 if state is EndState.IMPROVED else 2)
 
 
+def lucky_at_the_gate(request: ChatRequest) -> Said:
+    """A target that solves three selection tasks by luck, on the gate's draw and with a useless line alone."""
+    skill, question = text_of(request), request.messages[-1].content
+    if "Be brief." in skill and rule(4) not in skill and request.place.attempt == 0 and question in ("q5", "q6", "q7"):
+        return question.replace("q", "a")
+    return look_up(request)
+
+
+def in_five_steps(request: ChatRequest) -> dict[str, Any]:
+    """The first step proposes the useless line, the third two real rules, the others notes that change nothing."""
+    step = request.place.step
+    return appends("Be brief.") if step == 1 else appends(rule(4), rule(5)) if step == 3 else appends(f"Note {step}.")
+
+
+@pytest.mark.parametrize("most", [0, 5])
+async def test_the_best_skill_can_be_chosen_again_among_all_that_were_measured(
+    open_bench: OpenBench, most: int
+) -> None:
+    """F40, `reselect`: five stored candidates, and the true best is one that the gate rejected."""
+    settings = {"train.num_epochs": 5, "evaluation.reselect": most}
+    bench = open_bench(optimizer=by_stage(reflect=in_five_steps), target=lucky_at_the_gate, settings=settings)
+    outcome = await train(bench)
+    assert column(bench, "action") == ["accept_new_best", "reject", "reject", "reject", "reject"]
+    assert outcome.state is EndState.IMPROVED
+    assert (bench.directory / "best_skill.md").read_text("utf-8") == outcome.best_skill.text
+    stages = [request.place.stage for request in bench.target.requests]
+    if most:
+        assert (outcome.summary["best_step"], rule(4) in outcome.best_skill.text) == (3, True)
+        told = outcome.summary["final"]["finalists"]
+        assert [(one["step"], one["gate_score"], one["fresh_score"]) for one in told] == [
+            (1, 0.75, 0.0), (2, 0.75, 0.0), (4, 0.75, 0.0), (5, 0.75, 0.0), (3, 0.5, 0.5),
+        ]  # fmt: skip
+        assert stages.index("test") > max(number for number, stage in enumerate(stages) if stage == "final")
+    else:
+        assert (outcome.summary["best_step"], outcome.summary["final"]) == (1, None)
+        assert "final" not in stages
+
+
+async def test_the_reported_score_of_the_best_skill_can_be_a_fresh_one(open_bench: OpenBench) -> None:
+    """F37, `final_repeats`: beside what it had at the gate, by luck."""
+    settings = {**ONE_EPOCH, "evaluation.final_repeats": 2}
+    bench = open_bench(optimizer=by_stage(reflect=in_five_steps), target=lucky_at_the_gate, settings=settings)
+    summary = (await train(bench)).summary
+    assert (summary["best_gate_score"], summary["best_selection_hard"]) == (0.75, 0.0)
+    assert summary["final"]["passes"] == {"n": 2, "mean": 0.0, "spread": 0.0, "scores": [0.0, 0.0]}
+    assert (summary["selection"]["best"]["solved"], summary["selection"]["best"]["measured"]) == (0, 8)
+    rows = read_json(bench.directory / "selection_eval_final" / "results.json")
+    assert [row["repeat"] for row in rows] == [1] * 4 + [2] * 4
+    assert len(asked_at(bench, "test")) == 4
+
+
+async def test_every_choice_is_made_again_by_a_replay_without_a_paid_call(tmp_path: Path) -> None:
+    """F82: repeats, fresh scores, the final choice and the final number are in the evidence like everything else."""
+    settings = {
+        **ONE_EPOCH,
+        "evaluation.repeats": 2,
+        "evaluation.remeasure": True,
+        "evaluation.final_repeats": 2,
+        "evaluation.reselect": 3,
+    }
+    async with SimulatedServer(SMALL, target=SimulatedTarget(SMALL, noise=0.2)) as server:
+        config = write_run(tmp_path, server=server, settings=settings)
+        first = await train_from(config)
+        paid, before = len(server.calls), views(tmp_path / "run")
+        again = await train_from(config)
+        assert len(server.calls) == paid
+    assert again == first
+    assert views(tmp_path / "run") == before
+
+
 @pytest.mark.parametrize("own", [False, True])
 async def test_an_acceptance_rule_of_the_users_own_decides(open_bench: OpenBench, own: bool) -> None:
     """F38: ties are accepted if shorter, also at the highest score, where the strict rule trains no further."""
@@ -598,6 +668,8 @@ SHOWN_BY = {
     "evaluation.max_regressions": (TRAINER, "test_a_gain_that_breaks_solved_tasks_can_be_refused"),
     "evaluation.acceptance": (TRAINER, "test_an_acceptance_rule_of_the_users_own_decides"),
     "evaluation.patience": (TRAINER, "test_patience_ends_a_training_that_accepts_nothing"),
+    "evaluation.final_repeats": (TRAINER, "test_the_reported_score_of_the_best_skill_can_be_a_fresh_one"),
+    "evaluation.reselect": (TRAINER, "test_the_best_skill_can_be_chosen_again_among_all_that_were_measured"),
     "evaluation.sel_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.test_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),

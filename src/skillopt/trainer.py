@@ -8,6 +8,7 @@ from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
 from skillopt.state import Measured, State, Step
 from skillopt.step.aggregate import aggregate
+from skillopt.step.final import choose_and_measure
 from skillopt.step.gate import gate
 from skillopt.step.passes import measure_passes
 from skillopt.step.reflect import reflect
@@ -32,7 +33,7 @@ async def train(run: Run) -> Outcome:
             candidate = await update(run, state, selected)
             decision = await gate(run, state, candidate)
             state = run.commit(state, Step(batch, rollouts, patches, merged, selected, candidate, decision))
-    return await measure_result(run, state)
+    return await measure_result(run, await choose_and_measure(run, state))
 
 
 async def measure_baseline(run: Run) -> State:

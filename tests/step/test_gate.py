@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -360,6 +361,24 @@ def test_a_confidence_asks_for_a_sign_test_on_the_tasks_that_changed(confidence:
             "hard 3/4 (75.0 %) against 1/4 (25.0 %); 4 of 4 tasks measured"
         )
         assert not decision.new_best
+
+
+@pytest.mark.parametrize("confidence", [None, 0.75, 0.9])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_an_edit_that_changes_nothing_is_accepted_as_seldom_as_the_confidence_says(
+    confidence: float | None, repeats: int
+) -> None:
+    """F19: 300 times the same skill against itself on 30 tasks that a coin decides, some of them loaded."""
+    evaluation = EvaluationSettings(confidence=confidence, repeats=repeats)
+    draw, chances, trials = random.Random(4), [0.1, 0.5, 0.9] * 10, 300
+
+    def scores() -> list[int]:
+        return [int(draw.random() < chance) for _ in range(repeats) for chance in chances]
+
+    accepted = sum(verdict(scores(), scores(), evaluation).accepted for _ in range(trials)) / trials
+    level = 0.5 if confidence is None else 1 - confidence
+    assert accepted <= level + 3 * (level * (1 - level) / trials) ** 0.5
+    assert (accepted > 0.35) == (confidence is None)
 
 
 @pytest.mark.parametrize(("most", "action"), [(0, Action.REJECT), (1, Action.ACCEPT_NEW_BEST)])

@@ -35,10 +35,29 @@ def show_outcome(outcome: Outcome) -> None:
         if seed is not None and best is not None:
             table.add_row(name, _scores(seed), _scores(best), _difference(seed, best))
     show_table(table)
+    _show_final(summary)
     _show_held_out(outcome)
     _show_diff(outcome)
     _show_usage(summary["total_usage"])
     _show_places(outcome.directory)
+
+
+def _show_final(summary: Mapping[str, Any]) -> None:
+    """Say which fresh passes chose and measured the best skill after the last step."""
+    final = summary.get("final")
+    if not final:
+        return
+    if final["finalists"]:
+        scores = ", ".join(
+            f"step {one['step']} {100 * one['fresh_score']:.1f} % (at the gate {100 * one['gate_score']:.1f} %)"
+            for one in final["finalists"]
+        )
+        say(f"Best skill: step {summary['best_step']}, chosen by fresh passes among {scores}")
+    if final["passes"]:
+        fresh, gate = 100 * final["passes"]["mean"], 100 * summary["best_gate_score"]
+        number = final["passes"]["n"]
+        passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
+        say(f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %.")
 
 
 def _scores(scores: Mapping[str, Any]) -> str:

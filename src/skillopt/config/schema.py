@@ -183,6 +183,10 @@ class EvaluationSettings(Section):
     """On top of strictly higher: most tasks that the current skill solved and the candidate does not."""
     acceptance: FunctionName | None = None
     """A Python function that decides in place of the strict rule: `module:function` or `file.py:function`."""
+    final_repeats: Count = 0
+    """After the last step, measure the best skill in this many fresh passes; their mean is its reported score."""
+    reselect: Count = 0
+    """After the last step, choose the best skill among this many of the highest scored by a fresh measurement."""
     patience: Count = 0
     """Stop after this many steps in a row without an accepted candidate. 0 goes on to the last step."""
 

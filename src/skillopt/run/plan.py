@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skillopt.config.schema import EvaluationSettings
 from skillopt.data.splits import steps_per_epoch
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
@@ -99,10 +100,18 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
         ("target", "gate", 0, proposing * (1 + config.evaluation.remeasure) * repeats * val),
+        *_final_stage(config.evaluation, val, proposing),
         ("target", "test", tests, 2 * tests if proposing else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
     return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+
+
+def _final_stage(evaluation: EvaluationSettings, val: int, proposing: int) -> list[tuple[Role, str, int, int]]:
+    """The fresh passes after the last step, where some are asked for."""
+    field = min(evaluation.reselect, proposing + 1)
+    most = (evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)) * val if proposing else 0
+    return [("target", "final", 0, most)] if most else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,7 @@ class Run:
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
         """Write the end of a training that ran in order."""
         self._views.write_tests(seed=seed_test, best=best_test)
+        self._views.write_final(state)
         ended = end_state(
             self._decisions,
             improved=state.best.skill.digest != state.seed.skill.digest,

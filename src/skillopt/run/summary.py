@@ -49,7 +49,7 @@ def summary(
         seed_test: The seed skill on the test split; empty where it was not measured.
         best_test: The best skill on the test split.
     """
-    seed, best = split_scores(state.seed.rollouts), split_scores(state.best.rollouts)
+    seed, best = split_scores(state.seed.rollouts), split_scores(_reported(state))
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
     return {
@@ -62,6 +62,7 @@ def summary(
         **card,
         "selection": {"seed": seed, "best": best, "gate_metric": config.evaluation.gate_metric},
         "selection_passes": _selection_passes(config, state),
+        "final": _final(config, state),
         "test": {"seed": test_seed, "best": test_best},
         "baseline_selection_hard": seed["hard"],
         "best_selection_hard": best["hard"],
@@ -86,6 +87,31 @@ def _selection_passes(config: Config, state: State) -> Record:
     return {
         "seed": pass_scores(config.evaluation, state.seed.rollouts),
         "best": pass_scores(config.evaluation, state.best.rollouts),
+    }
+
+
+def _reported(state: State) -> Sequence[Rollout]:
+    """What the best skill's selection score is taken from: fresh passes where there are some."""
+    return state.final.again if state.final is not None and state.final.again else state.best.rollouts
+
+
+def _final(config: Config, state: State) -> Record | None:
+    """How the best skill was chosen and measured after the last step; None where neither was asked for."""
+    if state.final is None:
+        return None
+    final, evaluation = state.final, config.evaluation
+    chosen = zip(final.finalists, final.fresh, strict=True)
+    return {
+        "passes": pass_scores(evaluation, final.again) if final.again else None,
+        "finalists": [
+            {
+                "step": finalist.step,
+                "skill_hash": finalist.skill.digest[:16],
+                "gate_score": _gate_score(config, finalist),
+                "fresh_score": pass_scores(evaluation, fresh)["mean"],
+            }
+            for finalist, fresh in chosen
+        ],
     }
 
 

@@ -22,4 +22,5 @@ def test_the_run_offers_what_the_protocol_promises(name: str) -> None:
 
 def test_a_stage_sees_no_more_than_these() -> None:
     """The run's files, evidence and spending are not a stage's business."""
-    assert sorted(MEMBERS) == ["ask", "config", "count", "emit", "environment", "measure", "random", "selection"]
+    promised = ["acceptance", "ask", "config", "count", "emit", "environment", "measure", "random", "selection"]
+    assert sorted(MEMBERS) == promised

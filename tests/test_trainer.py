@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.bench import Bench, OpenBench, appends, by_stage, look_up, rule
+from tests.support.bench import Bench, OpenBench, appends, by_stage, look_up, rule, text_of
 from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train as train_from
@@ -38,6 +39,18 @@ def column(bench: Bench, name: str) -> list[Any]:
 def asked_at(bench: Bench, stage: str) -> list[str]:
     """The questions the target was asked at a stage."""
     return [one.messages[-1].content for one in bench.target.requests if one.place.stage == stage]
+
+
+def lucky(*draws: tuple[str, int], line: str = "") -> Callable[[ChatRequest], Said]:
+    """A target that looks up its skill, and with a line in it solves the named questions on the named draws besides."""
+
+    def script(request: ChatRequest) -> Said:
+        question = request.messages[-1].content
+        if line in text_of(request) and (question, request.place.attempt) in draws:
+            return question.replace("q", "a")
+        return look_up(request)
+
+    return script
 
 
 # How a run ends
@@ -418,6 +431,182 @@ async def test_the_gate_looks_after_each_block(open_bench: OpenBench, block: int
     assert (record["candidate_val_acc"], record["candidate_val_acc_upper_bound"]) == (None, (4 - 2) / 4)
 
 
+async def test_each_selection_task_is_done_as_often_as_asked(open_bench: OpenBench) -> None:
+    """F18, F23, F37: `repeats` passes for the seed and for the candidate, reported with mean, spread and n."""
+    settings = {**ONE_EPOCH, "evaluation.repeats": 2}
+    bench = open_bench(optimizer=HELPFUL, target=lucky(("q5", 1)), settings=settings)
+    outcome = await train(bench)
+    assert (len(asked_at(bench, "baseline")), len(asked_at(bench, "gate"))) == (8, 8)
+    baseline, step = bench.history
+    assert baseline["val_passes"] == {
+        "n": 2,
+        "mean": 0.125,
+        "spread": pytest.approx(0.25 / 2**0.5),
+        "scores": [0.0, 0.25],
+    }
+    assert step["val_passes"] == step["candidate_passes"]
+    assert (step["candidate_passes"]["scores"], step["val_solved"], step["val_n"]) == ([0.25, 0.5], 3, 8)
+    assert outcome.summary["selection_passes"] == {"seed": baseline["val_passes"], "best": step["val_passes"]}
+    assert len(asked_at(bench, "rollout")) == 4
+
+
+@pytest.mark.parametrize("remeasure", [False, True])
+async def test_an_accepted_skill_is_measured_again_and_the_fresh_score_is_the_bar(
+    open_bench: OpenBench, remeasure: bool
+) -> None:
+    """F37: the first candidate wins three tasks by luck; only with `remeasure` can the second, a real gain, win."""
+    rules = appends(rule(4))
+    replies = by_stage(reflect=lambda request: appends("Be brief.") if request.place.epoch == 1 else rules)
+    settings = {"train.num_epochs": 2, "evaluation.remeasure": remeasure}
+    target = lucky(("q5", 0), ("q6", 0), ("q7", 0), line="Be brief.")
+    bench = open_bench(optimizer=replies, target=target, settings=settings)
+    outcome = await train(bench)
+    first, second = bench.history[1:]
+    assert first["candidate_gate_score"] == 0.75
+    if remeasure:
+        assert (first["action"], first["candidate_remeasured_score"], first["current_score"]) == ("accept", 0.0, 0.0)
+        assert (second["action"], second["candidate_remeasured_score"]) == ("accept_new_best", 0.25)
+        assert outcome.summary["best_gate_score"] == 0.25
+        again = bench.directory / "steps" / "step_0001" / "selection_eval_again" / "results.json"
+        assert [row["repeat"] for row in read_json(again)] == [1] * 4
+    else:
+        assert (first["candidate_remeasured_score"], first["current_score"]) == (None, 0.75)
+        assert outcome.summary["best_gate_score"] == 1.0
+
+
+@pytest.mark.parametrize(("settings", "action"), [({}, "accept_new_best"), ({"confidence": 0.9}, "reject")])
+async def test_a_confidence_keeps_out_a_gain_that_may_be_luck(
+    open_bench: OpenBench, settings: dict[str, Any], action: str
+) -> None:
+    """F19: one task better and none worse happens to an edit that changes nothing every other time."""
+    values = {**ONE_EPOCH, **{f"evaluation.{key}": value for key, value in settings.items()}}
+    bench = open_bench(optimizer=HELPFUL, settings=values)
+    await train(bench)
+    assert column(bench, "action") == [action]
+    assert ("p = 0.5 in the sign test" in column(bench, "reason")[0]) == bool(settings)
+
+
+@pytest.mark.parametrize(("settings", "action"), [({}, "accept_new_best"), ({"max_regressions": 0}, "reject")])
+async def test_a_gain_that_breaks_solved_tasks_can_be_refused(
+    open_bench: OpenBench, settings: dict[str, Any], action: str
+) -> None:
+    """F24, `max_regressions`: two tasks are won and one is lost."""
+    trade = {"edits": [{"op": "replace", "target": rule(4), "content": f"{rule(5)}\n{rule(6)}"}]}
+    values = {**ONE_EPOCH, **{f"evaluation.{key}": value for key, value in settings.items()}}
+    bench = open_bench(optimizer=by_stage(reflect=trade), skill=f"{rule(4)}\n", settings=values)
+    await train(bench)
+    assert column(bench, "action") == [action]
+    assert ("1 solved task broke (t4)" in column(bench, "reason")[0]) == bool(settings)
+
+
+@pytest.mark.parametrize(
+    ("patience", "steps", "state"),
+    [(0, 6, EndState.IMPROVED), (2, 4, EndState.IMPROVED), (1, 1, EndState.ALL_REJECTED)],
+)
+async def test_patience_ends_a_training_that_accepts_nothing(
+    open_bench: OpenBench, patience: int, steps: int, state: EndState
+) -> None:
+    """Only the second of six steps is accepted; the reason is in the summary, and the end state falls as it does."""
+    replies = by_stage(
+        reflect=lambda request: appends(rule(4) if request.place.epoch == 2 else f"Note {request.place.epoch}.")
+    )
+    settings = {"train.num_epochs": 6, "evaluation.patience": patience}
+    bench = open_bench(optimizer=replies, settings=settings)
+    outcome = await train(bench)
+    assert (len(bench.history) - 1, outcome.state) == (steps, state)
+    told = outcome.summary["stopped_early"]
+    assert (told is None) if not patience else told.endswith("without an accepted candidate (evaluation.patience)")
+    assert len(asked_at(bench, "test")) == (4 if state is EndState.IMPROVED else 2)
+
+
+def lucky_at_the_gate(request: ChatRequest) -> Said:
+    """A target that solves three selection tasks by luck, on the gate's draw and with a useless line alone."""
+    skill, question = text_of(request), request.messages[-1].content
+    if "Be brief." in skill and rule(4) not in skill and request.place.attempt == 0 and question in ("q5", "q6", "q7"):
+        return question.replace("q", "a")
+    return look_up(request)
+
+
+def in_five_steps(request: ChatRequest) -> dict[str, Any]:
+    """The first step proposes the useless line, the third two real rules, the others notes that change nothing."""
+    step = request.place.step
+    return appends("Be brief.") if step == 1 else appends(rule(4), rule(5)) if step == 3 else appends(f"Note {step}.")
+
+
+@pytest.mark.parametrize("most", [0, 5])
+async def test_the_best_skill_can_be_chosen_again_among_all_that_were_measured(
+    open_bench: OpenBench, most: int
+) -> None:
+    """F40, `reselect`: five stored candidates, and the true best is one that the gate rejected."""
+    settings = {"train.num_epochs": 5, "evaluation.reselect": most}
+    bench = open_bench(optimizer=by_stage(reflect=in_five_steps), target=lucky_at_the_gate, settings=settings)
+    outcome = await train(bench)
+    assert column(bench, "action") == ["accept_new_best", "reject", "reject", "reject", "reject"]
+    assert outcome.state is EndState.IMPROVED
+    assert (bench.directory / "best_skill.md").read_text("utf-8") == outcome.best_skill.text
+    stages = [request.place.stage for request in bench.target.requests]
+    if most:
+        assert (outcome.summary["best_step"], rule(4) in outcome.best_skill.text) == (3, True)
+        told = outcome.summary["final"]["finalists"]
+        assert [(one["step"], one["gate_score"], one["fresh_score"]) for one in told] == [
+            (1, 0.75, 0.0), (2, 0.75, 0.0), (4, 0.75, 0.0), (5, 0.75, 0.0), (3, 0.5, 0.5),
+        ]  # fmt: skip
+        assert stages.index("test") > max(number for number, stage in enumerate(stages) if stage == "final")
+    else:
+        assert (outcome.summary["best_step"], outcome.summary["final"]) == (1, None)
+        assert "final" not in stages
+
+
+async def test_the_reported_score_of_the_best_skill_can_be_a_fresh_one(open_bench: OpenBench) -> None:
+    """F37, `final_repeats`: beside what it had at the gate, by luck."""
+    settings = {**ONE_EPOCH, "evaluation.final_repeats": 2}
+    bench = open_bench(optimizer=by_stage(reflect=in_five_steps), target=lucky_at_the_gate, settings=settings)
+    summary = (await train(bench)).summary
+    assert (summary["best_gate_score"], summary["best_selection_hard"]) == (0.75, 0.0)
+    assert summary["final"]["passes"] == {"n": 2, "mean": 0.0, "spread": 0.0, "scores": [0.0, 0.0]}
+    assert (summary["selection"]["best"]["solved"], summary["selection"]["best"]["measured"]) == (0, 8)
+    rows = read_json(bench.directory / "selection_eval_final" / "results.json")
+    assert [row["repeat"] for row in rows] == [1] * 4 + [2] * 4
+    assert len(asked_at(bench, "test")) == 4
+
+
+async def test_every_choice_is_made_again_by_a_replay_without_a_paid_call(tmp_path: Path) -> None:
+    """F82: repeats, fresh scores, the final choice and the final number are in the evidence like everything else."""
+    settings = {
+        **ONE_EPOCH,
+        "evaluation.repeats": 2,
+        "evaluation.remeasure": True,
+        "evaluation.final_repeats": 2,
+        "evaluation.reselect": 3,
+    }
+    async with SimulatedServer(SMALL, target=SimulatedTarget(SMALL, noise=0.2)) as server:
+        config = write_run(tmp_path, server=server, settings=settings)
+        first = await train_from(config)
+        paid, before = len(server.calls), views(tmp_path / "run")
+        again = await train_from(config)
+        assert len(server.calls) == paid
+    assert again == first
+    assert views(tmp_path / "run") == before
+
+
+@pytest.mark.parametrize("own", [False, True])
+async def test_an_acceptance_rule_of_the_users_own_decides(open_bench: OpenBench, own: bool) -> None:
+    """F38: ties are accepted if shorter, also at the highest score, where the strict rule trains no further."""
+    useless = "A sentence that helps nobody."
+    replies = by_stage(reflect={"edits": [{"op": "delete", "target": useless}]})
+    rules = "\n".join(rule(number) for number in range(4, 8))
+    example = ROOT / "examples" / "acceptance" / "shorter.py"
+    settings = {**ONE_EPOCH, **({"evaluation.acceptance": f"{example}:shorter"} if own else {})}
+    bench = open_bench(optimizer=replies, skill=f"{useless}\n\n{rules}\n", settings=settings)
+    outcome = await train(bench)
+    if own:
+        assert column(bench, "action") == ["accept_new_best"]
+        assert (outcome.state, useless in outcome.best_skill.text) == (EndState.IMPROVED, False)
+        assert (bench.directory / "best_skill.md").read_text("utf-8") == outcome.best_skill.text
+    else:
+        assert (outcome.state, len(bench.history)) == (EndState.SATURATED, 1)
+
+
 async def test_only_so_many_selection_and_test_tasks_are_used(open_bench: OpenBench) -> None:
     settings = {**ONE_EPOCH, "evaluation.sel_env_num": 2, "evaluation.test_env_num": 1}
     bench = open_bench(optimizer=USELESS, settings=settings)
@@ -506,6 +695,14 @@ SHOWN_BY = {
     "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
     "evaluation.gate_mixed_weight": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
     "evaluation.gate_block": (TRAINER, "test_the_gate_looks_after_each_block"),
+    "evaluation.repeats": (TRAINER, "test_each_selection_task_is_done_as_often_as_asked"),
+    "evaluation.remeasure": (TRAINER, "test_an_accepted_skill_is_measured_again_and_the_fresh_score_is_the_bar"),
+    "evaluation.confidence": (TRAINER, "test_a_confidence_keeps_out_a_gain_that_may_be_luck"),
+    "evaluation.max_regressions": (TRAINER, "test_a_gain_that_breaks_solved_tasks_can_be_refused"),
+    "evaluation.acceptance": (TRAINER, "test_an_acceptance_rule_of_the_users_own_decides"),
+    "evaluation.patience": (TRAINER, "test_patience_ends_a_training_that_accepts_nothing"),
+    "evaluation.final_repeats": (TRAINER, "test_the_reported_score_of_the_best_skill_can_be_a_fresh_one"),
+    "evaluation.reselect": (TRAINER, "test_the_best_skill_can_be_chosen_again_among_all_that_were_measured"),
     "evaluation.sel_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.test_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Literal
 
 from skillopt.config.load import LoadedConfig, load_config
 from skillopt.errors import LimitReached, MeasurementError, ModelError
-from skillopt.evaluation.runner import Observer
+from skillopt.evaluation.runner import Evaluator, Observer
 from skillopt.evaluation.scores import gate_value
 from skillopt.evaluation.statistics import PairedDifference, paired_difference
 from skillopt.models.meter import Spending
@@ -122,15 +123,61 @@ async def evaluate(
     Raises:
         SkillOptError: If the target can never answer, or the directory cannot be used.
     """
+    opened = _evaluator(setup, directory, observer=observer, on_retry=on_retry, environment=environment)
+    async with opened as (evaluator, accounts):
+        rollouts = tuple([await evaluator.measure(skill, tasks, Place("eval")) for skill in skills])
+    differences = tuple(_difference(setup, rollouts[0], other) for other in rollouts[1:])
+    return Evaluation(rollouts, differences, accounts.paid.total())
+
+
+async def repeat_seed(
+    setup: Setup,
+    *,
+    passes: int,
+    directory: Path,
+    observer: Observer = _look_on,
+    on_retry: OnRetry = _let_be,
+    environment: Mapping[str, str] = os.environ,
+) -> tuple[tuple[Rollout, ...], ...]:
+    """Measure the seed skill on the selection split several times; evidence in the directory answers first.
+
+    The optimizer is not opened, so its key is not needed.
+
+    Args:
+        setup: Settings and environment, from `skillopt.run.setup.prepare`.
+        passes: How many times. The first ones are those that a training's baseline takes.
+        directory: Where the evidence is kept; made where missing.
+        observer: Told of every rollout, in the order of completion.
+        on_retry: Told of every attempt that failed and will be followed by another.
+        environment: Where keys are looked up.
+
+    Returns:
+        For each pass one rollout a task, in the order of the split.
+
+    Raises:
+        SkillOptError: If the target can never answer, or the directory cannot be used.
+    """
+    opened = _evaluator(setup, directory, observer=observer, on_retry=on_retry, environment=environment)
+    async with opened as (evaluator, _):
+        return tuple(
+            [
+                await evaluator.measure(setup.seed_skill, setup.splits.val, Place("eval"), repeat=number)
+                for number in range(passes)
+            ]
+        )
+
+
+@asynccontextmanager
+async def _evaluator(
+    setup: Setup, directory: Path, *, observer: Observer, on_retry: OnRetry, environment: Mapping[str, str]
+) -> AsyncGenerator[tuple[Evaluator, Accounts]]:
+    """Open the evaluator of a directory's evidence, outside of a run."""
     make_directory(directory)
     accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()))
     with EvidenceStore(directory / "evidence.sqlite") as evidence:
         opening = open_models(setup.config, accounts, environment=environment, on_retry=on_retry, roles=("target",))
         async with opening as models:
-            evaluator = open_evaluator(setup, models, evidence, observer=observer, part_of_a_run=False)
-            rollouts = tuple([await evaluator.measure(skill, tasks, Place("eval")) for skill in skills])
-    differences = tuple(_difference(setup, rollouts[0], other) for other in rollouts[1:])
-    return Evaluation(rollouts, differences, accounts.paid.total())
+            yield open_evaluator(setup, models, evidence, observer=observer, part_of_a_run=False), accounts
 
 
 def _difference(setup: Setup, first: Sequence[Rollout], second: Sequence[Rollout]) -> PairedDifference | None:

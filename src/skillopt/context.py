@@ -12,6 +12,7 @@ from typing import Protocol
 
 from skillopt.config.schema import Config
 from skillopt.environments.base import Environment, EnvironmentSettings
+from skillopt.evaluation.acceptance import AcceptanceRule
 from skillopt.events import Event
 from skillopt.models.base import ReplySchema
 from skillopt.models.structured import Answer, ReplyT
@@ -37,6 +38,11 @@ class StageContext(Protocol):
         """The selection split, in its order."""
         ...
 
+    @property
+    def acceptance(self) -> AcceptanceRule | None:
+        """The rule that decides at the gate in place of the strict one, where one is configured."""
+        ...
+
     async def ask(
         self,
         messages: Sequence[Message],
@@ -56,10 +62,17 @@ class StageContext(Protocol):
         ...
 
     async def measure(
-        self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
+        self,
+        skill: Skill,
+        tasks: Sequence[Task],
+        place: Place,
+        *,
+        repeat: int = 0,
+        most_unmeasured: int | None = None,
     ) -> tuple[Rollout, ...]:
         """Roll out a skill on tasks, in the order of the tasks; recorded evidence answers first.
 
+        Rollouts of one task with different repeat numbers are draws of their own.
         More unmeasured tasks than `most_unmeasured` end the run; by default the share `evaluation.max_unmeasured`.
         """
         ...

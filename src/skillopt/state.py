@@ -15,13 +15,34 @@ class Measured:
 
     Attributes:
         skill: The skill.
-        rollouts: One for each selection task, in the order of the split; all of them measured.
+        rollouts: One for each selection task, in the order of the split, or as many such passes as
+            `evaluation.repeats` asks for, one after the other; all of them measured.
         step: The step that made the skill; 0 for the seed.
     """
 
     skill: Skill
     rollouts: tuple[Rollout, ...]
     step: int = 0
+
+    @property
+    def next_repeat(self) -> int:
+        """The first repeat number that was not measured yet."""
+        return 1 + max((rollout.repeat for rollout in self.rollouts), default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """How the best skill was chosen and measured after the last step, by passes that no step has used.
+
+    Attributes:
+        finalists: The skills it was chosen among, with the scores that the gate knew; empty where there was no choice.
+        fresh: For each finalist its fresh passes over the selection split.
+        again: Further passes of the chosen skill, whose mean is its reported score; empty where none were asked for.
+    """
+
+    finalists: tuple[Measured, ...]
+    fresh: tuple[tuple[Rollout, ...], ...]
+    again: tuple[Rollout, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +55,10 @@ class State:
         budget: Most edits of this step (the learning rate as scheduled).
         seed: The seed skill.
         current: The skill that training goes on with.
-        best: The skill with the highest gate score so far.
+        best: The skill with the highest gate score so far; after `final`, the one that was chosen.
         rejections: The edits that were tried and lost.
+        tried: Every candidate that was measured in full, accepted or not, in the order of the steps.
+        final: How the best skill was chosen at the end; None before, and where no choice was asked for.
     """
 
     seed: Measured
@@ -45,6 +68,8 @@ class State:
     step: int = 0
     budget: int = 0
     rejections: Rejections = field(default_factory=Rejections)
+    tried: tuple[Measured, ...] = ()
+    final: Final | None = None
 
     def next_step(self, *, epoch: int, budget: int) -> State:
         """Return the state at the beginning of the next step."""
@@ -53,15 +78,26 @@ class State:
     def after(self, step: Step) -> State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
         decision = step.decision
+        measured = self._measured(step)
+        tried = self.tried if decision.candidate_score is None else (*self.tried, measured)
         if decision.action is Action.REJECT:
             rejection = Rejection(self.step, step.candidate.applied, decision.reason)
-            return replace(self, rejections=self.rejections.add(rejection))
+            return replace(self, rejections=self.rejections.add(rejection), tried=tried)
         if not decision.accepted:
             return self
+        best = measured if decision.new_best else self.best
+        return replace(self, current=measured, best=best, tried=tried)
+
+    def _measured(self, step: Step) -> Measured:
+        """The candidate with its latest rollouts, pass by pass in the order of the split."""
+        decision = step.decision
         place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
-        rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: place[rollout.task.id]))
-        measured = Measured(step.candidate.skill, rollouts, self.step)
-        return replace(self, current=measured, best=measured if decision.new_best else self.best)
+        rollouts = tuple(
+            sorted(
+                decision.remeasured or decision.rollouts, key=lambda rollout: (rollout.repeat, place[rollout.task.id])
+            )
+        )
+        return Measured(step.candidate.skill, rollouts, self.step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
 from skillopt.state import Measured, State, Step
 from skillopt.step.aggregate import aggregate
+from skillopt.step.final import choose_and_measure
 from skillopt.step.gate import gate
+from skillopt.step.passes import measure_passes
 from skillopt.step.reflect import reflect
 from skillopt.step.rollout import rollout
 from skillopt.step.select import select
@@ -22,7 +24,7 @@ async def train(run: Run) -> Outcome:
     state = await measure_baseline(run)
     for epoch in run.epochs():
         for batch in run.batches(epoch):
-            if run.saturated(state):
+            if run.stop_reason(state):
                 break
             state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
             rollouts = await rollout(run, state, batch)
@@ -32,7 +34,7 @@ async def train(run: Run) -> Outcome:
             candidate = await update(run, state, selected)
             decision = await gate(run, state, candidate)
             state = run.commit(state, Step(batch, rollouts, patches, merged, selected, candidate, decision))
-    return await measure_result(run, state)
+    return await measure_result(run, await choose_and_measure(run, state))
 
 
 async def measure_baseline(run: Run) -> State:
@@ -41,8 +43,9 @@ async def measure_baseline(run: Run) -> State:
     Raises:
         MeasurementError: If any selection task could not be measured.
     """
-    run.emit(StageStarted("baseline", 0, 0, len(run.selection)))
-    rollouts = await run.measure(run.seed_skill, run.selection, Place("baseline"), most_unmeasured=0)
+    repeats = run.config.evaluation.repeats
+    run.emit(StageStarted("baseline", 0, 0, repeats * len(run.selection)))
+    rollouts = await measure_passes(run, run.seed_skill, range(repeats), Place("baseline"))
     return run.begin(Measured(run.seed_skill, rollouts))
 
 

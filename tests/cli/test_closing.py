@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Finished
-from tests.support.commands import Command
+from tests.support.commands import Command, write_tiny_run
 from tests.support.runs import read_json
 
 from skillopt.cli.closing import show_outcome
@@ -123,3 +123,25 @@ def test_a_long_diff_says_where_the_rest_is(capsys: pytest.CaptureFixture[str], 
     said = said_by(capsys)
     assert "more lines; the whole skill is in best_skill.md" in said
     assert said.count("+- rule") < 90 and "\x1b[2J" not in said
+
+
+def test_what_was_chosen_and_measured_after_the_last_step_is_told(command: Command, tmp_path: Path) -> None:
+    """F37, F40: the fresh score stands beside the gate's."""
+    config = write_tiny_run(tmp_path, evaluation__final_repeats=2, evaluation__reselect=2, evaluation__patience=9)
+    code, said, _ = command("train", config)
+    assert code == 0
+    summary = read_json(tmp_path / "run" / "summary.json")
+    fresh, gate = 100 * summary["final"]["passes"]["mean"], 100 * summary["best_gate_score"]
+    told = (
+        f"Its score on the selection split is that of 2 fresh passes: {fresh:.1f} %; at the gate it had {gate:.1f} %."
+    )
+    assert told in said
+    assert f"Best skill: step {summary['best_step']}, chosen by fresh passes among step 1" in said
+    assert "Ended before its last step" not in said
+
+
+def test_why_a_training_ended_early_is_told(command: Command, tmp_path: Path) -> None:
+    useless = "simulated:optimizer?useful=0&useless=1&seed=5&rules=4&tasks=32"
+    settings = {"train__num_epochs": 3, "evaluation__patience": 1, "model__optimizer__name": useless}
+    said = command("train", write_tiny_run(tmp_path, **settings))[1]
+    assert "Ended before its last step: 1 step without an accepted candidate (evaluation.patience)." in said

@@ -125,3 +125,12 @@ def test_json_lines_go_on_when_their_reader_has_gone(monkeypatch: pytest.MonkeyP
         show = JsonLines()
         show(Warned("nobody reads"))
         show(Warned("nobody minds"))
+
+
+def test_a_score_over_several_passes_says_how_far_they_lie_apart() -> None:
+    """F18: the baseline says whether it is one pass or many."""
+    several = {"n": 3, "mean": 0.375, "spread": 0.125, "scores": [0.25, 0.375, 0.5]}
+    line = headline(committed(0, val_passes=several))
+    assert line == ("baseline: selection 3/8 (37.5 %) in 3 passes, which differ by 12.5 points (standard deviation)")
+    one = {**several, "n": 1, "spread": None}
+    assert headline(committed(0, val_passes=one)) == "baseline: selection 3/8 (37.5 %)"

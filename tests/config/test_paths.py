@@ -52,6 +52,15 @@ def test_what_is_a_path_and_what_is_not(tmp_path: Path, key: str, value: str, ex
     assert env_of(tmp_path, f"env: {{{key}: '{value}'}}")[key] == expected.format(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"), [("rule.py:rule", "{}/rule.py:rule"), ("package.module:rule", "package.module:rule")]
+)
+def test_the_file_of_an_acceptance_rule_is_a_path(tmp_path: Path, value: str, expected: str) -> None:
+    (tmp_path / "c.yaml").write_text(f"{MODELS}evaluation: {{acceptance: '{value}', gate_metric: soft}}\n", "utf-8")
+    evaluation = load_config(tmp_path / "c.yaml").config.evaluation
+    assert (evaluation.acceptance, evaluation.gate_metric) == (expected.format(tmp_path), "soft")
+
+
 def test_a_list_of_directories_is_made_absolute(tmp_path: Path) -> None:
     assert env_of(tmp_path, "env: {data_dirs: [a, /b]}")["data_dirs"] == [str(tmp_path / "a"), "/b"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from skillopt.config.schema import Config, EnvSettings, OptimizerSettings
+from skillopt.config.schema import Config, EnvSettings, EvaluationSettings, OptimizerSettings
 
 MODELS = {"optimizer": {"name": "a:b"}, "target": {"name": "a:b"}}
 
@@ -40,3 +40,21 @@ def test_keys_of_the_environment_are_kept_for_it() -> None:
 @pytest.mark.parametrize(("learning_rate", "lowest"), [(8, 2), (4, 2), (2, 2), (1, 1), (0, 0)])
 def test_the_lowest_edit_budget_is_two_unless_the_highest_is_lower(learning_rate: int, lowest: int) -> None:
     assert OptimizerSettings(learning_rate=learning_rate).lowest_learning_rate == lowest
+
+
+@pytest.mark.parametrize("name", ["confidence", "max_regressions", "acceptance"])
+def test_what_a_gate_asks_for_needs_a_gate(name: str) -> None:
+    """F76, F80: a setting that would change nothing is an error."""
+    values = {name: {"confidence": 0.9, "max_regressions": 1, "acceptance": "a:b"}[name]}
+    with pytest.raises(ValidationError, match=f"leave out {name}, or use the gate"):
+        EvaluationSettings.model_validate({"use_gate": False, **values})
+    if name != "acceptance":
+        with pytest.raises(ValidationError, match="acceptance decides alone"):
+            EvaluationSettings.model_validate({"acceptance": "a:b", **values})
+    assert EvaluationSettings.model_validate(values)
+
+
+@pytest.mark.parametrize("name", ["", "rule", "rule.py", "rule.py:", ":rule", "rule.py:a-b", "rule.py:1"])
+def test_an_acceptance_rule_is_a_function_by_name(name: str) -> None:
+    with pytest.raises(ValidationError, match=r"module:function or file\.py:function"):
+        EvaluationSettings(acceptance=name)

@@ -108,7 +108,7 @@ def test_the_settings_that_may_differ_are_those_that_the_page_names(tiny: Path) 
     own = loaded.config.env.model_extra or {}
     neutral = {key for key in flattened(loaded.config) if ".".join(key) not in compared and key[1] not in own}
     named = words_in_code("docs/run_directory.md")
-    where_files_lie = {"name", "data_path", "split_dir", "skill_init"}
+    where_files_lie = {"name", "data_path", "split_dir", "skill_init", "acceptance"}
     told = {key for key in neutral if ".".join(key) in named or (key[0] == "model" and key[2] in named)}
     assert {key[1] for key in neutral - told} <= where_files_lie
 

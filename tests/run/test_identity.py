@@ -69,7 +69,8 @@ def test_every_setting_counts_that_is_not_on_the_list_of_neutral_ones(tmp_path: 
         for role in ("optimizer", "target")
         for key in ("api_key_env", "timeout", "attempts", "concurrency", "price")
     }
-    elsewhere = {"env.name", "env.data_path", "env.split_dir", "env.skill_init", "env.out_root"}
+    elsewhere = {"env.name", "env.data_path", "env.split_dir", "env.skill_init", "env.out_root",
+                 "evaluation.acceptance"}  # fmt: skip
     left_out = {".".join(key) for key in flattened(setup.config)} - set(identity(setup))
     assert left_out == of_models | elsewhere | {
         "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout",
@@ -101,6 +102,20 @@ def test_other_code_of_an_environment_is_refused(tmp_path: Path) -> None:
     code.write_text("def score(answer, task, trajectory):\n    return 0.5\n", "utf-8")
     said = differences(before, set_up(tmp_path, scorer))
     assert "environment.scorer." in said
+
+
+def test_another_acceptance_rule_is_refused(tmp_path: Path) -> None:
+    """F38: the rule decides what a run comes to, so its code and its name are part of what the run is."""
+    code = tmp_path / "rule.py"
+    body = "def one(comparison):\n    return True\n\n\ndef two(comparison):\n    return True\n"
+    code.write_text(body, "utf-8")
+    before = set_up(tmp_path, {"evaluation.acceptance": "rule.py:one"})
+    other = set_up(tmp_path, {"evaluation.acceptance": "rule.py:two"})
+    assert 'acceptance rule: "one" -> "two"' in differences(before, other)
+    assert "acceptance rule" in differences(before, set_up(tmp_path))
+    code.write_text(body.replace("True", "False"), "utf-8")
+    changed = set_up(tmp_path, {"evaluation.acceptance": "rule.py:one"})
+    assert "acceptance rule (digest)" in differences(before, changed)
 
 
 def test_other_prompts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,6 +93,34 @@ def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     assert found.calls("optimizer") == (0, 112)
 
 
+def test_passes_over_the_selection_split_are_planned(tmp_path: Path) -> None:
+    """F23: the price tag of several passes stands there before anything is paid."""
+    found = planned(tmp_path, evaluation__repeats=3)
+    assert (stage(found, "baseline").calls, stage(found, "gate").calls) == ((24, 24), (0, 3 * 64))
+    again = planned(tmp_path, evaluation__repeats=3, evaluation__remeasure=True)
+    assert stage(again, "gate").calls == (0, 2 * 3 * 64)
+
+
+def test_what_is_measured_after_the_last_step_is_planned(tmp_path: Path) -> None:
+    """Of 8 steps and the seed at most 9 skills can be finalists."""
+    final = {
+        (reselect, repeats): stage(
+            planned(tmp_path, evaluation__reselect=reselect, evaluation__final_repeats=repeats), "final"
+        ).calls
+        for reselect, repeats in ((0, 2), (3, 0), (99, 2))
+    }
+    assert final == {(0, 2): (0, 2 * 8), (3, 0): (0, 3 * 8), (99, 2): (0, (9 + 2) * 8)}
+    assert "final" not in {entry.stage for entry in planned(tmp_path, evaluation__reselect=1).stages}
+
+
+@pytest.mark.parametrize(("confidence", "told"), [(0.99, False), (0.999, True)])
+def test_a_confidence_that_the_split_can_never_reach_is_told(tmp_path: Path, confidence: float, told: bool) -> None:
+    """Eight selection tasks: 1/2^8 is below 0.01 and above 0.001."""
+    warnings = "\n".join(planned(tmp_path, evaluation__confidence=confidence).warnings)
+    sentence = "0.999 takes 10 tasks that change, all for the better, and the selection split has 8"
+    assert (sentence in warnings) == told
+
+
 def test_merges_are_counted_for_both_sides_and_all_levels(tmp_path: Path) -> None:
     """Two sides of two patches each take a merge of their own and the final one."""
     found = planned(tmp_path, gradient__minibatch_size=1, gradient__merge_batch_size=2, train__num_epochs=1)

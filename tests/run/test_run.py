@@ -95,7 +95,7 @@ async def test_nothing_can_be_higher_than_a_perfect_score(
     open_bench: OpenBench, skill: str, use_gate: bool, saturated: bool
 ) -> None:
     bench = open_bench(skill=skill, settings={"evaluation.use_gate": use_gate})
-    assert bench.saturated(await measure_baseline(bench)) is saturated
+    assert bool(bench.stop_reason(await measure_baseline(bench))) is saturated
 
 
 async def test_an_easy_baseline_is_warned_of_when_it_is_known(open_bench: OpenBench) -> None:
@@ -194,6 +194,6 @@ async def test_an_accepted_candidate_becomes_what_training_goes_on_with(open_ben
     after = bench.commit(before, step)
     in_order = tuple(sorted(rollouts, key=lambda rollout: bench.selection.index(rollout.task)))
     assert after.current == after.best == Measured(better, in_order, 1)
-    assert bench.saturated(after)
+    assert bench.stop_reason(after)
     outcome = bench.finish(after, seed_test=(), best_test=())
     assert (outcome.state, outcome.best_skill) == (EndState.IMPROVED, better)

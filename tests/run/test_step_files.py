@@ -84,7 +84,7 @@ def test_a_row_has_the_public_fields() -> None:
     trajectory = Trajectory((), "whole reply", "length")
     row = rollout_row(Rollout(Task("1", {}), "d", trajectory=trajectory, score=Score(1, 1.0, "Right.", "reply")))
     assert row == {
-        "id": "1", "category": "", "status": "ok", "hard": 1, "soft": 1.0, "predicted_answer": "reply",
+        "id": "1", "category": "", "repeat": 0, "status": "ok", "hard": 1, "soft": 1.0, "predicted_answer": "reply",
         "fail_reason": "", "n_turns": 0, "finish_reason": "length", "response": "whole reply",
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,16 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.bench import Bench, OpenBench, look_up, rule
-from tests.support.values import append, measured, rollout, unmeasured
+from tests.support.values import append, rollout, unmeasured
 
 from skillopt.config.schema import EvaluationSettings
 from skillopt.errors import MeasurementError, TransientModelError
+from skillopt.evaluation.acceptance import AcceptanceRule, Comparison
 from skillopt.events import Event, StageStarted
 from skillopt.models.base import ChatRequest
 from skillopt.simulation.scripted import Said
 from skillopt.skill.document import Skill
 from skillopt.state import Candidate, Measured, State
-from skillopt.step.gate import decide, gate
+from skillopt.step.gate import decide, gate, with_fresh_score
 from skillopt.types import Action, Decision, EditOutcome, EditState, Place, Rollout, SignTest, Task
 
 Scores = Sequence[tuple[int, float] | int | None]
@@ -39,15 +41,32 @@ def rollouts(scores: Scores) -> tuple[Rollout, ...]:
     )
 
 
+def in_passes(scores: Scores, evaluation: EvaluationSettings) -> tuple[Rollout, ...]:
+    """The scores of `evaluation.repeats` passes over the same tasks, one pass after the other."""
+    each = len(scores) // evaluation.repeats
+    return tuple(
+        replace(one, repeat=repeat)
+        for repeat in range(evaluation.repeats)
+        for one in rollouts(scores[repeat * each : (repeat + 1) * each])
+    )
+
+
 def verdict(
-    current: Scores, candidate: Scores, evaluation: EvaluationSettings = HARD, *, best: Scores | None = None
+    current: Scores,
+    candidate: Scores,
+    evaluation: EvaluationSettings = HARD,
+    *,
+    best: Scores | None = None,
+    acceptance: AcceptanceRule | None = None,
 ) -> Decision:
     """What the gate decides on these scores."""
     return decide(
-        Measured(Skill.parse("current"), rollouts(current)),
-        Measured(Skill.parse("best"), rollouts(current if best is None else best)),
-        rollouts(candidate),
+        Measured(Skill.parse("current"), in_passes(current, evaluation)),
+        Measured(Skill.parse("best"), in_passes(current if best is None else best, evaluation)),
+        in_passes(candidate, evaluation),
+        candidate=Skill.parse("candidate"),
         evaluation=evaluation,
+        acceptance=acceptance,
     )
 
 
@@ -193,18 +212,25 @@ def test_a_rejection_holds_whatever_the_missing_tasks_would_have_scored(
 
 
 class Scripted:
-    """A stage context in which a candidate scores as told; it keeps which tasks were measured, block by block."""
+    """A stage context in which a candidate scores as told; it keeps which tasks were measured, block by block.
+
+    The candidate's scores are those of its passes, one after the other.
+    """
 
     def __init__(self, candidate: Scores, evaluation: EvaluationSettings) -> None:
         self.config = SimpleNamespace(evaluation=evaluation)
-        self._rollouts = rollouts(candidate)
-        self.selection = tuple(rollout.task for rollout in self._rollouts)
+        self.acceptance: AcceptanceRule | None = None
+        self._rollouts = in_passes(candidate, evaluation)
+        self.selection = tuple(rollout.task for rollout in self._rollouts if not rollout.repeat)
         self.blocks: list[list[str]] = []
         self.events: list[Event] = []
 
-    async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place, **_: Any) -> tuple[Rollout, ...]:
+    async def measure(
+        self, skill: Skill, tasks: Sequence[Task], place: Place, *, repeat: int = 0, **_: Any
+    ) -> tuple[Rollout, ...]:
         self.blocks.append([task.id for task in tasks])
-        return tuple(self._rollouts[self.selection.index(task)] for task in tasks)
+        first = repeat * len(self.selection)
+        return tuple(self._rollouts[first + self.selection.index(task)] for task in tasks)
 
     def emit(self, event: Event) -> None:
         self.events.append(event)
@@ -213,7 +239,7 @@ class Scripted:
 def gated(current: Scores, candidate: Scores, evaluation: EvaluationSettings) -> tuple[Decision, list[list[str]]]:
     """The gate's decision and the blocks it measured for it."""
     run = Scripted(candidate, evaluation)
-    now = measured(current)  # type: ignore[arg-type]
+    now = Measured(Skill.parse("# Skill\n"), in_passes(current, evaluation))
     at = State(seed=now, current=now, best=now, epoch=1, step=1)
     decision = asyncio.run(gate(run, at, Candidate(Skill.parse("candidate"), changed=True)))  # type: ignore[arg-type]
     return decision, run.blocks
@@ -237,6 +263,48 @@ def test_stopping_early_never_changes_the_decision(
         assert decision.upper_bound is not None
         assert full.candidate_score is not None
         assert full.candidate_score <= decision.upper_bound <= decision.current_score
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 3).flatmap(lambda repeats: st.tuples(st.just(repeats), passes_of(repeats))), EVALUATION)
+def test_stopping_early_never_changes_the_decision_over_several_passes(
+    drawn: tuple[int, list[tuple[Any, Any]]], evaluation: EvaluationSettings
+) -> None:
+    """F18, F23: the bound is over all rollouts that are still open, of whatever pass."""
+    repeats, pairs = drawn
+    evaluation = evaluation.model_copy(update={"repeats": repeats})
+    current, candidate = zip(*pairs, strict=True)
+    decision, _ = gated(current, candidate, evaluation)
+    full = verdict(current, candidate, evaluation)
+    assert (decision.action, decision.new_best, decision.total) == (full.action, full.new_best, len(pairs))
+    if decision.candidate_score is None:
+        assert full.candidate_score is not None
+        assert decision.upper_bound is not None
+        assert full.candidate_score <= decision.upper_bound <= decision.current_score
+    else:
+        assert (decision.candidate_score, decision.sign_test) == (full.candidate_score, full.sign_test)
+
+
+def passes_of(repeats: int) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    pair = st.tuples(SCORE, SCORE)
+    return st.integers(1, 4).flatmap(lambda tasks: st.lists(pair, min_size=tasks * repeats, max_size=tasks * repeats))
+
+
+def test_a_verdict_over_several_passes_is_on_means() -> None:
+    """F23, F37: the candidate's first pass is lucky (3 of 3 against 1), and over three passes it is no better."""
+    evaluation = EvaluationSettings(repeats=3)
+    current = [1, 0, 0, 1, 1, 0, 1, 1, 0]
+    assert verdict(current[:3], [1, 1, 1]).accepted
+    decision = verdict(current, [1, 1, 1, 1, 0, 0, 1, 0, 0], evaluation)
+    assert decision.action is Action.REJECT
+    assert decision.reason == "not strictly higher: hard 5/9 (55.6 %) against 5/9 (55.6 %); 9 of 9 rollouts measured"
+    assert decision.sign_test == SignTest(1, 1, 3 / 4)
+
+
+def test_over_several_passes_the_draws_that_decide_soonest_go_first() -> None:
+    """Two tasks, three passes: the one that the current skill never solves, pass by pass, then the other."""
+    run_blocks = gated([1, 0] * 3, [0, 1] * 3, EvaluationSettings(repeats=3, gate_block=1))[1]
+    assert run_blocks == [["t1"], ["t1"], ["t1"], ["t0"], ["t0"], ["t0"]]
 
 
 @settings(max_examples=60)
@@ -275,6 +343,127 @@ def test_without_a_gate_everything_is_measured_at_once() -> None:
     decision, blocks = gated([1] * 9, [0] * 9, EvaluationSettings(use_gate=False, gate_block=1))
     assert [len(tasks) for tasks in blocks] == [9]
     assert (decision.action, decision.candidate_score) == (Action.FORCE_ACCEPT, 0)
+
+
+# Beyond strictly higher, where it is asked for
+
+
+@pytest.mark.parametrize(
+    ("confidence", "action"), [(0.0, Action.ACCEPT_NEW_BEST), (0.75, Action.ACCEPT_NEW_BEST), (0.9, Action.REJECT)]
+)
+def test_a_confidence_asks_for_a_sign_test_on_the_tasks_that_changed(confidence: float, action: Action) -> None:
+    """F19: two tasks better and none worse have p = 1/4, which is exactly 1 - 0.75."""
+    decision = verdict([0, 0, 0, 1], [1, 1, 0, 1], EvaluationSettings(confidence=confidence))
+    assert decision.action is action
+    if action is Action.REJECT:
+        assert decision.reason == (
+            "strictly higher, but 2 better and 0 worse give p = 0.25 in the sign test, above 1 - 0.9: "
+            "hard 3/4 (75.0 %) against 1/4 (25.0 %); 4 of 4 tasks measured"
+        )
+        assert not decision.new_best
+
+
+@pytest.mark.parametrize("confidence", [None, 0.75, 0.9])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_an_edit_that_changes_nothing_is_accepted_as_seldom_as_the_confidence_says(
+    confidence: float | None, repeats: int
+) -> None:
+    """F19: 300 times the same skill against itself on 30 tasks that a coin decides, some of them loaded."""
+    evaluation = EvaluationSettings(confidence=confidence, repeats=repeats)
+    draw, chances, trials = random.Random(4), [0.1, 0.5, 0.9] * 10, 300
+
+    def scores() -> list[int]:
+        return [int(draw.random() < chance) for _ in range(repeats) for chance in chances]
+
+    accepted = sum(verdict(scores(), scores(), evaluation).accepted for _ in range(trials)) / trials
+    level = 0.5 if confidence is None else 1 - confidence
+    assert accepted <= level + 3 * (level * (1 - level) / trials) ** 0.5
+    assert (accepted > 0.35) == (confidence is None)
+
+
+@pytest.mark.parametrize(("most", "action"), [(0, Action.REJECT), (1, Action.ACCEPT_NEW_BEST)])
+def test_only_so_many_solved_tasks_may_break(most: int, action: Action) -> None:
+    """F24: what was solved is a guard; a partial loss on a task that was not solved breaks nothing."""
+    evaluation = EvaluationSettings(max_regressions=most, gate_metric="soft")
+    decision = verdict([(1, 1.0), (0, 0.5), (0, 0.0), (0, 0.0)], [(0, 0.0), (0, 0.4), (1, 1.0), (1, 1.0)], evaluation)
+    assert decision.action is action
+    if action is Action.REJECT:
+        assert "strictly higher, but 1 solved task broke (t0), and at most 0 may: soft" in decision.reason
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(SCORE, SCORE), min_size=1, max_size=8), EVALUATION, st.booleans())
+def test_a_requirement_only_ever_takes_acceptances_away(
+    pairs: list[tuple[Any, Any]], evaluation: EvaluationSettings, with_confidence: bool
+) -> None:
+    current, candidate = zip(*pairs, strict=True)
+    more = {"confidence": 0.8} if with_confidence else {"max_regressions": 0}
+    asked = evaluation.model_copy(update=more)
+    stricter, plain = verdict(current, candidate, asked), verdict(current, candidate, evaluation)
+    assert plain.accepted or not stricter.accepted
+    early, _ = gated(current, candidate, asked)
+    assert (early.action, early.new_best) == (stricter.action, stricter.new_best)
+
+
+def shorter(comparison: Comparison) -> tuple[bool, str]:
+    """Ties are accepted if the skill gets shorter."""
+    higher = comparison.after > comparison.before
+    tie = comparison.after == comparison.before and len(comparison.candidate_skill) < len(comparison.current_skill)
+    return higher or tie, "higher" if higher else "shorter" if tie else "neither higher nor shorter"
+
+
+SHORTER = AcceptanceRule("shorter", shorter, "0" * 64)
+
+
+def test_a_rule_of_the_users_own_decides_in_place_of_the_strict_one() -> None:
+    """F38: ties are accepted if shorter; what is accepted at the best score is the best skill."""
+    long = Measured(Skill.parse("a long current skill"), rollouts([1, 0]))
+
+    def with_rule(scores: Scores) -> Decision:
+        return decide(long, long, rollouts(scores), candidate=Skill.parse("short"), evaluation=HARD, acceptance=SHORTER)
+
+    tie = with_rule([0, 1])
+    assert (tie.action, tie.new_best) == (Action.ACCEPT_NEW_BEST, True)
+    assert tie.reason == "shorter: shorter: hard 1/2 (50.0 %) against 1/2 (50.0 %); 2 of 2 tasks measured"
+    assert with_rule([1, 1]).action is Action.ACCEPT_NEW_BEST
+    lower = with_rule([0, 0])
+    assert (lower.action, lower.reason.partition(" hard")[0]) == (
+        Action.REJECT, "shorter: neither higher nor shorter:",
+    )  # fmt: skip
+    assert verdict([1, 0], [0, 1], acceptance=SHORTER).action is Action.REJECT
+
+
+def test_a_rule_of_the_users_own_sees_every_task() -> None:
+    """It may accept what the bound would have given up, so nothing is certain before the end."""
+    run = Scripted([0, 0, 0, 0], EvaluationSettings(gate_block=1))
+    run.acceptance = AcceptanceRule("any", lambda _: True, "0" * 64)
+    now = Measured(Skill.parse("now"), rollouts([1, 1, 1, 1]))
+    at = State(seed=now, current=now, best=now, epoch=1, step=1)
+    decision = asyncio.run(gate(run, at, Candidate(Skill.parse("candidate"), changed=True)))  # type: ignore[arg-type]
+    assert [len(tasks) for tasks in run.blocks] == [4]
+    assert (decision.action, decision.new_best) == (Action.ACCEPT, False)
+    assert verdict([1, 0], [1, None], acceptance=run.acceptance).action is Action.SKIP_UNMEASURED
+
+
+def again(candidate: Scores, fresh: Scores, *, current: Scores, best: Scores, use_gate: bool = True) -> Decision:
+    """What becomes of an acceptance when the candidate is measured again."""
+    evaluation = EvaluationSettings(remeasure=True, use_gate=use_gate)
+    first = verdict(current, candidate, evaluation, best=best)
+    assert first.accepted
+    return with_fresh_score(
+        first, Measured(Skill.parse("best"), rollouts(best)), rollouts(fresh), evaluation=evaluation
+    )
+
+
+def test_the_fresh_score_of_an_accepted_skill_decides_on_the_best() -> None:
+    """F37: it won by luck, goes on as the current skill with its fresh score, and is no best skill."""
+    lucky = again([1, 1, 1, 0], [1, 0, 0, 0], current=[1, 0, 0, 0], best=[1, 0, 0, 0])
+    assert (lucky.action, lucky.new_best, lucky.candidate_score) == (Action.ACCEPT, False, Fraction(3, 4))
+    assert lucky.reason.endswith("4 of 4 tasks measured; measured again: 1/4 (25.0 %), the bar from now on")
+    real = again([1, 1, 0, 0], [1, 1, 1, 0], current=[1, 0, 0, 0], best=[1, 1, 0, 0])
+    assert (real.action, real.new_best, len(real.remeasured)) == (Action.ACCEPT_NEW_BEST, True, 4)
+    forced = again([0, 0], [1, 1], current=[1, 0], best=[1, 0], use_gate=False)
+    assert (forced.action, forced.new_best) == (Action.FORCE_ACCEPT, True)
 
 
 # The gate in a run

@@ -27,6 +27,8 @@ def show_outcome(outcome: Outcome) -> None:
     if summary.get("simulated"):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     say(f"{outcome.state.value}: {plain(outcome.message)}", style="bold")
+    if summary.get("stopped_early"):
+        say(f"Ended before its last step: {summary['stopped_early']}.")
     table = new_table("solved", "seed skill", "best skill", "difference")
     for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
         seed, best = summary[split]["seed"], summary[split]["best"]
@@ -34,10 +36,29 @@ def show_outcome(outcome: Outcome) -> None:
             difference = _selection_difference(seed, best) if split == "selection" else _test_difference(summary)
             table.add_row(name, _scores(seed), _scores(best), difference)
     show_table(table)
+    _show_final(summary)
     _show_held_out(outcome)
     _show_diff(outcome)
     _show_usage(summary["total_usage"])
     _show_places(outcome.directory)
+
+
+def _show_final(summary: Mapping[str, Any]) -> None:
+    """Say which fresh passes chose and measured the best skill after the last step."""
+    final = summary.get("final")
+    if not final:
+        return
+    if final["finalists"]:
+        scores = ", ".join(
+            f"step {one['step']} {100 * one['fresh_score']:.1f} % (at the gate {100 * one['gate_score']:.1f} %)"
+            for one in final["finalists"]
+        )
+        say(f"Best skill: step {summary['best_step']}, chosen by fresh passes among {scores}")
+    if final["passes"]:
+        fresh, gate = 100 * final["passes"]["mean"], 100 * summary["best_gate_score"]
+        number = final["passes"]["n"]
+        passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
+        say(f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %.")
 
 
 def _scores(scores: Mapping[str, Any]) -> str:

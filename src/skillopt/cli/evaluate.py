@@ -70,7 +70,7 @@ def evaluate(
     tasks = api.split_tasks(setup, name)
     names = tuple(skill or [loaded.config.env.skill_init or "(empty skill)"])
     skills = [Skill.load(Path(file)) for file in skill] if skill else [setup.seed_skill]
-    directory = Path(out) if out else _directory(setup)
+    directory = Path(out) if out else evaluation_directory(setup)
     counting = Counting(len(tasks) * len(skills))
     result = asyncio.run(
         api.evaluate(setup, skills, tasks, directory=directory, observer=counting, on_retry=counting.on_retry)
@@ -89,7 +89,8 @@ def _split(name: str) -> SplitName | Literal["all"]:
     return "all" if name == "all" else parse_split(name)
 
 
-def _directory(setup: Setup) -> Path:
+def evaluation_directory(setup: Setup) -> Path:
+    """Return where evaluations are kept unless a person says otherwise: below outputs, by environment and target."""
     from skillopt.text_files import readable_name
 
     config = setup.config

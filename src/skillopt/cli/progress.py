@@ -6,8 +6,9 @@ All three are subscribers of the event log and know nothing of the run but its e
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from skillopt.cli.streams import discard, is_live
 from skillopt.cli.terminal import say
@@ -84,12 +85,20 @@ def headline(event: RunStarted | StepCommitted | Warned) -> str:
 
 def _step_line(event: StepCommitted) -> str:
     record = event.record
-    selection = f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])})"
+    selection = f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])}){_passes(record)}"
     if record["step"] == 0:
         return f"baseline: selection {selection}"
     training = f"train {record['rollout_solved']}/{record['rollout_n']}"
     where = f"step {record['step']} (epoch {record['epoch']})"
     return f"{where}: {training}, selection {selection}: {record['action']}, {plain(str(record['reason']))}"
+
+
+def _passes(record: Mapping[str, Any]) -> str:
+    """Say how far the passes of the current skill lie apart, where it has several."""
+    passes = record.get("val_passes")
+    if not passes or passes["n"] == 1:
+        return ""
+    return f" in {passes['n']} passes, which differ by {100 * passes['spread']:.1f} points (standard deviation)"
 
 
 def percent(value: object) -> str:

@@ -5,7 +5,8 @@ working directory; `~` is the home directory. All become absolute when the confi
 configuration means the same wherever it is read.
 
 In the `env` section these are paths: `skill_init`, `data_path`, every key that ends in `_dir`, `_dirs`, `_file`,
-`_files` or `_root`, every text that begins with `./`, `../` or `~/`, and the Python files in `name` and `scorer`.
+`_files` or `_root`, every text that begins with `./`, `../` or `~/`, and the Python files in `name` and `scorer`. In
+the `evaluation` section it is the Python file in `acceptance`.
 """
 
 from __future__ import annotations
@@ -20,25 +21,30 @@ from skillopt.types import JsonValue
 _PATH_NAME = re.compile(r"skill_init|data_path|(.*_)?(dirs?|files?|root)")
 _PATH_TEXT = re.compile(r"(\.\.?|~)/")
 _PYTHON_FILE = re.compile(r"(?P<file>.*\.py)(?P<name>:[^\W\d]\w*)?", re.DOTALL)
-_CODE_NAMES = frozenset({"name", "scorer"})
+_CODE_NAMES = frozenset({"acceptance", "name", "scorer"})
 
 
 def with_absolute_paths(
     values: dict[str, JsonValue], provenance: Provenance, *, working_directory: Path
 ) -> dict[str, JsonValue]:
-    """Return the settings with every path of the `env` section made absolute.
+    """Return the settings with every path made absolute.
 
     Raises:
         ConfigError: For text that no path can be made of, with the key and where it was set.
     """
-    section = values.get("env")
-    if not isinstance(section, dict):
-        return values
-    env = {
-        key: _resolved(("env", key), value, origin=provenance.of(("env", key)), working_directory=working_directory)
-        for key, value in section.items()
-    }
-    return {**values, "env": env}
+    resolved = dict(values)
+    for name, keys in (("env", None), ("evaluation", {"acceptance"})):
+        section = values.get(name)
+        if isinstance(section, dict):
+            resolved[name] = {
+                key: _resolved(
+                    (name, key), value, origin=provenance.of((name, key)), working_directory=working_directory
+                )
+                if keys is None or key in keys
+                else value
+                for key, value in section.items()
+            }
+    return resolved
 
 
 def expanded(path: Path) -> Path:

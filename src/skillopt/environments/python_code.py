@@ -1,4 +1,4 @@
-"""Loading Python code that a configuration names: an environment's file, a scorer's function.
+"""Loading Python code that a configuration names: an environment's file, the function of a scorer or of the gate.
 
 The bytes that are digested are the bytes that run: no cached bytecode, no search path. The code gets a private module
 name, so it can neither shadow a package nor be mistaken for another file of the same name. Whatever goes wrong in it
@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
+import re
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from skillopt.digests import digest
 from skillopt.errors import EnvironmentLoadError
+
+FUNCTION = re.compile(r"(?P<code>.+):(?P<function>[^\W\d]\w*)")
+"""How a function is named: `module:function` or `file.py:function`."""
 
 _ALONE = "A file that a configuration names stands alone: install what it imports, or make it a package of its own."
 
@@ -32,6 +38,44 @@ class LoadedCode:
 
     module: ModuleType
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFunction:
+    """A function and which code it is.
+
+    Attributes:
+        name: Its name.
+        function: The function.
+        sha256: Digest of the source file's bytes, 64 hexadecimal digits.
+    """
+
+    name: str
+    function: Callable[..., object]
+    sha256: str
+
+
+def load_function(reference: str, *, kind: str) -> LoadedFunction:
+    """Load the function that `module:function` or `file.py:function` names.
+
+    Args:
+        reference: The name; a relative file is read from the working directory.
+        kind: What the function is for, as messages call it.
+
+    Raises:
+        EnvironmentLoadError: If there is no such file, module or function, or the function is async.
+    """
+    named = FUNCTION.fullmatch(reference)
+    if named is None:
+        raise EnvironmentLoadError(f"{kind} {reference!r} is neither module:function nor file.py:function")
+    is_file = named["code"].endswith(".py")
+    loaded = load_file(Path(named["code"]).absolute()) if is_file else load_module(named["code"])
+    function: object = getattr(loaded.module, named["function"], None)
+    if not callable(function):
+        raise EnvironmentLoadError(f"{named['code']} defines no function {named['function']!r}")
+    if inspect.iscoroutinefunction(function):
+        raise EnvironmentLoadError(f"{kind} {reference!r} is async; it is called without await")
+    return LoadedFunction(named["function"], function, loaded.sha256)
 
 
 def load_file(path: Path) -> LoadedCode:

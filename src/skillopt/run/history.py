@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from skillopt.config.schema import Config, EvaluationSettings
+from skillopt.evaluation.repeats import passes
 from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import MeterRow, total
 from skillopt.skill.size import estimate_tokens
@@ -36,6 +37,17 @@ def split_scores(rollouts: Sequence[Rollout]) -> Record:
         "measured": measured,
         "unmeasured": len(rollouts) - measured,
         "shown": format_solved(count, measured) if measured else "nothing measured",
+    }
+
+
+def pass_scores(evaluation: EvaluationSettings, rollouts: Sequence[Rollout]) -> Record:
+    """Return the gate scores of a skill's passes over the split: how many, each, their mean and standard deviation."""
+    found = passes(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    return {
+        "n": len(found.means),
+        "mean": float(found.mean),
+        "spread": found.spread,
+        "scores": [float(mean) for mean in found.means],
     }
 
 
@@ -123,6 +135,7 @@ def _standing(evaluation: EvaluationSettings, state: State) -> Record:
         "best_solved": solved(state.best.rollouts)[0],
         "best_step": state.best.step,
         "best_origin": _origin(state.best),
+        "val_passes": pass_scores(evaluation, state.current.rollouts),
     }
 
 
@@ -144,6 +157,10 @@ def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
         "selection_unmeasured": scores["unmeasured"],
         "candidate_gate_score": float(decision.candidate_score) if decision.candidate_score is not None else None,
         "candidate_gate_score_upper_bound": float(bound) if bound is not None else None,
+        "candidate_remeasured_score": float(gate_score(decision.remeasured, evaluation))
+        if decision.remeasured
+        else None,
+        "candidate_passes": pass_scores(evaluation, decision.rollouts) if whole else None,
         "sign_test": None
         if decision.sign_test is None
         else {

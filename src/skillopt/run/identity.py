@@ -13,6 +13,7 @@ from skillopt.config.dump import flattened
 from skillopt.config.provenance import KeyPath
 from skillopt.digests import canonical_json
 from skillopt.errors import RunDirectoryError
+from skillopt.evaluation.acceptance import AcceptanceRule
 from skillopt.prompts import prompts_digest
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.models import Models
@@ -29,6 +30,7 @@ def identity(setup: Setup) -> dict[str, JsonValue]:
             for key, value in flattened(setup.config).items()
             if not _is_neutral(key) and not (key[0] == "env" and key[1] in own)
         },
+        **({} if setup.acceptance is None else _acceptance(setup.acceptance)),
         **{f"environment.{key}": value for key, value in _leaves(setup.environment.identity)},
         **{f"tasks of {name} (digest)": split.digest for name, split in setup.splits.manifest.splits.items()},
         "seed skill (digest)": setup.seed_skill.digest,
@@ -46,7 +48,7 @@ def _is_neutral(key: KeyPath) -> bool:
         case ("env", "workers" | "exec_timeout" | "out_root"):
             return True
         # Where files lie does not matter: what is in them is compared by digest, and the environment by its identity.
-        case ("env", "name" | "data_path" | "split_dir" | "skill_init"):
+        case ("env", "name" | "data_path" | "split_dir" | "skill_init") | ("evaluation", "acceptance"):
             return True
         case _:
             return False
@@ -92,6 +94,10 @@ def _claim(evidence: EvidenceStore, name: str, wanted: Mapping[str, JsonValue], 
             f"the run directory belongs to a run with other {others}:\n{differences}",
             hint="Set them back to go on with that run, or name another directory in env.out_root.",
         )
+
+
+def _acceptance(rule: AcceptanceRule) -> dict[str, JsonValue]:
+    return {"acceptance rule": rule.name, "acceptance rule (digest)": rule.sha256}
 
 
 def _leaves(mapping: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tuple[str, JsonValue]]:

@@ -13,7 +13,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skillopt.config.schema import EvaluationSettings
 from skillopt.data.splits import steps_per_epoch
+from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
 from skillopt.run.setup import Setup
 from skillopt.skill.size import estimate_tokens
@@ -86,21 +88,30 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     # Failures and successes are never mixed, so both kinds may leave a minibatch that is not full.
     minibatches += 0 if config.gradient.failure_only else 1
     merges = _merge_calls(minibatches, config.gradient.merge_batch_size)
+    repeats = config.evaluation.repeats
     tests = test if config.evaluation.eval_test else 0
     proposing = steps if config.optimizer.learning_rate else 0
     asked = proposing * (1 + _ASKED_AGAIN)
     rows: tuple[tuple[Role, str, int, int], ...] = (
-        ("target", "baseline", val, val),
+        ("target", "baseline", repeats * val, repeats * val),
         ("target", "rollout", train, train * config.train.num_epochs),
         ("optimizer", "reflect", 0, asked * minibatches),
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
-        ("target", "gate", 0, proposing * val),
+        ("target", "gate", 0, proposing * (1 + config.evaluation.remeasure) * repeats * val),
+        *_final_stage(config.evaluation, val, proposing),
         ("target", "test", tests, 2 * tests if proposing else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
     return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+
+
+def _final_stage(evaluation: EvaluationSettings, val: int, proposing: int) -> list[tuple[Role, str, int, int]]:
+    """The fresh passes after the last step, where some are asked for."""
+    field = min(evaluation.reselect, proposing + 1)
+    most = (evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)) * val if proposing else 0
+    return [("target", "final", 0, most)] if most else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +210,12 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
         found.append(
             f"the selection split, on which the gate decides, has {val} tasks: on so few a better score may be luck; "
             "use more selection tasks"
+        )
+    confidence = config.evaluation.confidence
+    if confidence is not None and fewest_changes(confidence) > val:
+        found.append(
+            f"no candidate can be accepted: evaluation.confidence {confidence:g} takes {fewest_changes(confidence)} "
+            f"tasks that change, all for the better, and the selection split has {val}"
         )
     if test < FEW_TASKS and config.evaluation.eval_test:
         found.append(

@@ -19,9 +19,10 @@ from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.digests import generator
 from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.errors import SkillOptError
+from skillopt.evaluation.acceptance import AcceptanceRule
 from skillopt.evaluation.runner import unmeasured_allowed
 from skillopt.evaluation.scores import gate_score
-from skillopt.events import Event, RunEnded, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import Event, RunEnded, StageProgress, StageStarted, StepCommitted, Warned
 from skillopt.models.base import ReplySchema
 from skillopt.models.journal import JournaledModel
 from skillopt.models.structured import Answer, ReplyT
@@ -31,10 +32,11 @@ from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.history import baseline_record, step_record
 from skillopt.run.measuring import open_evaluator
-from skillopt.run.models import ROLES, Models
+from skillopt.run.models import Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state
 from skillopt.run.setup import Setup
 from skillopt.run.stage_clock import StageClock
+from skillopt.run.stopping import saturated, stop_reason
 from skillopt.run.summary import early_summary, run_card, summary
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
@@ -67,6 +69,7 @@ class Run:
         self.directory = directory
         self.splits = setup.splits
         self.seed_skill = setup.seed_skill
+        self._acceptance = setup.acceptance
         self._config = setup.config
         self._environment = setup.environment
         self._card = run_card(setup, models)
@@ -101,6 +104,11 @@ class Run:
         """The selection split, in its order."""
         return self.splits.val
 
+    @property
+    def acceptance(self) -> AcceptanceRule | None:
+        """The rule that decides at the gate in place of the strict one, where one is configured."""
+        return self._acceptance
+
     async def ask(
         self,
         messages: Sequence[Message],
@@ -114,10 +122,16 @@ class Run:
         return await self._asker.ask(messages, place, schema, reply_schema=reply_schema, may_fall_back=may_fall_back)
 
     async def measure(
-        self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
+        self,
+        skill: Skill,
+        tasks: Sequence[Task],
+        place: Place,
+        *,
+        repeat: int = 0,
+        most_unmeasured: int | None = None,
     ) -> tuple[Rollout, ...]:
         """Roll out a skill on tasks, in the order of the tasks."""
-        return await self._evaluator.measure(skill, tasks, place, most_unmeasured=most_unmeasured)
+        return await self._evaluator.measure(skill, tasks, place, repeat=repeat, most_unmeasured=most_unmeasured)
 
     async def measure_test(self, skill: Skill, place: Place) -> tuple[Rollout, ...]:
         """Roll out a skill on the test split. Nothing is decided on it, so what was missing is tried by every start."""
@@ -139,7 +153,7 @@ class Run:
             self._done, self._total = 0, event.total
         self._events.emit(event)
         if isinstance(event, StageProgress | StepCommitted):
-            self._events.emit(self._spent())
+            self._events.emit(self._accounts.spent())
 
     def epochs(self) -> range:
         """The epochs, from 1."""
@@ -160,9 +174,9 @@ class Run:
         """Steps over all epochs."""
         return self._config.train.num_epochs * self.steps_per_epoch
 
-    def saturated(self, state: State) -> bool:
-        """Whether no candidate can be strictly higher than the current skill any more."""
-        return self._config.evaluation.use_gate and gate_score(state.current.rollouts, self._config.evaluation) == 1
+    def stop_reason(self, state: State) -> str:
+        """Return why training ends here, ahead of its last step; "" where it goes on."""
+        return stop_reason(state, self._config.evaluation) if state.step < self.total_steps else ""
 
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
@@ -199,11 +213,11 @@ class Run:
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
         """Write the end of a training that ran in order."""
         self._views.write_tests(seed=seed_test, best=best_test)
-        seed, best = (gate_score(skill.rollouts, self._config.evaluation) for skill in (state.seed, state.best))
+        self._views.write_final(state)
         ended = end_state(
             self._decisions,
-            improved=best > seed,
-            seed_is_perfect=self.saturated(replace(state, current=state.seed)),
+            improved=state.best.skill.digest != state.seed.skill.digest,
+            seed_is_perfect=saturated(state.seed, self._config.evaluation),
         )
         return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)
 
@@ -262,6 +276,7 @@ class Run:
             ended,
             message,
             card=self._card,
+            stopped_early=self.stop_reason(state),
             records=self._views.records,
             rows=self._accounts.used.rows(),
             seed_test=seed_test,
@@ -270,12 +285,3 @@ class Run:
         self._views.write_summary(value)
         self.emit(RunEnded(ended.value, message, value))
         return Outcome(ended, message, self.directory, state.best.skill, value)
-
-    def _spent(self) -> Spent:
-        used = {role: self._accounts.used.total(role) for role in ROLES}
-        return Spent(
-            paid_calls={role: self._accounts.paid.total(role).usage.calls for role in ROLES},
-            used_calls={role: used[role].usage.calls for role in ROLES},
-            used_tokens={role: used[role].usage.tokens for role in ROLES},
-            dollars={role: used[role].dollars for role in ROLES},
-        )

@@ -13,6 +13,7 @@ from skillopt.data.splits import Splits, load_splits
 from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.environments.load import load_environment
 from skillopt.errors import ConfigError
+from skillopt.evaluation.acceptance import AcceptanceRule, load_acceptance
 from skillopt.skill.document import Skill
 
 
@@ -26,6 +27,7 @@ class Setup:
         environment: What they are.
         seed_skill: The skill that training starts with; empty where none is configured.
         warnings: What a person should know, a sentence each.
+        acceptance: The rule that decides at the gate in place of the strict one, where one is configured.
     """
 
     loaded: LoadedConfig
@@ -33,6 +35,7 @@ class Setup:
     environment: Environment[EnvironmentSettings]
     seed_skill: Skill
     warnings: tuple[str, ...]
+    acceptance: AcceptanceRule | None = None
 
     @property
     def config(self) -> Config:
@@ -46,7 +49,7 @@ def prepare(loaded: LoadedConfig) -> Setup:
     Raises:
         ConfigError: If a setting does not fit the data or the environment.
         DataError: If the data is wrong, or a task lacks what the environment needs.
-        EnvironmentLoadError: If the environment cannot be loaded.
+        EnvironmentLoadError: If the environment or the acceptance rule cannot be loaded.
         SkillError: If the seed skill cannot be read.
     """
     config = loaded.config
@@ -65,7 +68,9 @@ def prepare(loaded: LoadedConfig) -> Setup:
     for task in tasks:
         environment.check(task)
     warnings = (*splits.warnings, *environment.warnings(tasks))
-    return Setup(loaded, splits, environment, _seed_skill(loaded), warnings)
+    rule = config.evaluation.acceptance
+    acceptance = None if rule is None else load_acceptance(rule)
+    return Setup(loaded, splits, environment, _seed_skill(loaded), warnings, acceptance)
 
 
 def _seed_skill(loaded: LoadedConfig) -> Skill:

@@ -20,6 +20,8 @@ def write_step_files(directory: Path, step: Step) -> None:
     write_rollouts(directory / "rollout", step.rollouts)
     if step.decision.rollouts:
         write_rollouts(directory / "selection_eval", step.decision.rollouts)
+    if step.decision.remeasured:
+        write_rollouts(directory / "selection_eval_again", step.decision.remeasured)
     for number, patch in enumerate(step.patches):
         write_json_atomically(directory / "patches" / f"patch_{number:03d}_{patch.source_type}.json", patch_json(patch))
     write_json_atomically(
@@ -45,13 +47,14 @@ def write_rollouts(directory: Path, rollouts: Sequence[Rollout]) -> None:
     write_json_atomically(directory / "results.json", [rollout_row(rollout) for rollout in rollouts])
     for rollout in rollouts:
         if rollout.trajectory is not None and rollout.score is not None:
-            page = directory / "trajectories" / f"{safe_name(rollout.task.id)}.md"
+            number = f".{rollout.repeat}" if rollout.repeat else ""
+            page = directory / "trajectories" / f"{safe_name(rollout.task.id)}{number}.md"
             write_text_atomically(page, plain(_trajectory_page(rollout)), durable=False)
 
 
 def rollout_row(rollout: Rollout) -> dict[str, Any]:
     """Return a rollout as a row; one that was not measured has a reason in place of scores."""
-    row: dict[str, Any] = {"id": rollout.task.id, "category": rollout.task.category}
+    row: dict[str, Any] = {"id": rollout.task.id, "category": rollout.task.category, "repeat": rollout.repeat}
     if rollout.failure is not None:
         return {**row, "status": rollout.failure.kind, "failure": asdict(rollout.failure)}
     assert rollout.score is not None and rollout.trajectory is not None, "measured rollouts have both"

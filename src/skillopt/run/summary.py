@@ -10,7 +10,7 @@ from skillopt.digests import digest
 from skillopt.evaluation.scores import gate_score
 from skillopt.models.meter import MeterRow
 from skillopt.prompts import prompts_digest
-from skillopt.run.history import Record, by_role, by_role_and_stage, count_actions, split_scores
+from skillopt.run.history import Record, by_role, by_role_and_stage, count_actions, pass_scores, split_scores
 from skillopt.run.identity import identity, models_identity
 from skillopt.run.models import Models, simulated
 from skillopt.run.outcome import EndState
@@ -28,6 +28,7 @@ def summary(
     message: str,
     *,
     card: Mapping[str, object],
+    stopped_early: str,
     records: Sequence[Record],
     rows: Sequence[MeterRow],
     seed_test: Sequence[Rollout],
@@ -41,19 +42,23 @@ def summary(
         ended: How it ended.
         message: Why, or what to do.
         card: Models and settings by role, data digests, prompts digest, versions.
+        stopped_early: Why it ended before its last step, in words; "" where it did not.
         records: The entries of history.json.
         rows: What was used of both models.
         seed_test: The seed skill on the test split; empty where it was not measured.
         best_test: The best skill on the test split.
     """
     evaluation = config.evaluation
-    seed, best = split_scores(state.seed.rollouts), split_scores(state.best.rollouts)
+    seed, best = split_scores(state.seed.rollouts), split_scores(_reported(state))
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
     delta, compared = difference(seed_test, best_test)
     return {
         **early_summary(ended, message, card=card),
+        "stopped_early": stopped_early or None,
         "selection": {"seed": seed, "best": best, "gate_metric": evaluation.gate_metric},
+        "selection_passes": _selection_passes(config, state),
+        "final": _final(config, state),
         "test": {"seed": test_seed, "best": test_best},
         "baseline_selection_hard": seed["hard"],
         "best_selection_hard": best["hard"],
@@ -87,6 +92,38 @@ def early_summary(ended: EndState, message: str, *, card: Mapping[str, object]) 
         "exit_code": ended.exit_code,
         "message": message,
         **card,
+    }
+
+
+def _selection_passes(config: Config, state: State) -> Record:
+    return {
+        "seed": pass_scores(config.evaluation, state.seed.rollouts),
+        "best": pass_scores(config.evaluation, state.best.rollouts),
+    }
+
+
+def _reported(state: State) -> Sequence[Rollout]:
+    """What the best skill's selection score is taken from: fresh passes where there are some."""
+    return state.final.again if state.final is not None and state.final.again else state.best.rollouts
+
+
+def _final(config: Config, state: State) -> Record | None:
+    """How the best skill was chosen and measured after the last step; None where neither was asked for."""
+    if state.final is None:
+        return None
+    final, evaluation = state.final, config.evaluation
+    chosen = zip(final.finalists, final.fresh, strict=True)
+    return {
+        "passes": pass_scores(evaluation, final.again) if final.again else None,
+        "finalists": [
+            {
+                "step": finalist.step,
+                "skill_hash": finalist.skill.short_digest,
+                "gate_score": float(gate_score(finalist.rollouts, evaluation)),
+                "fresh_score": pass_scores(evaluation, fresh)["mean"],
+            }
+            for finalist, fresh in chosen
+        ],
     }
 
 

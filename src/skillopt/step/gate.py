@@ -8,16 +8,22 @@ current score even if it solves all that is left, the decision is the one the fu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 from skillopt.config.schema import EvaluationSettings
 from skillopt.context import StageContext
+from skillopt.evaluation.acceptance import AcceptanceRule, Comparison, Verdict, compare, unmet_requirement
+from skillopt.evaluation.repeats import paired_means, task_means
 from skillopt.evaluation.runner import unmeasured_allowed
 from skillopt.evaluation.scores import gate_score, gate_value
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.events import StageStarted
+from skillopt.skill.document import Skill
 from skillopt.state import Candidate, Measured, State
+from skillopt.step.passes import measure_draws, measure_passes
 from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
 
 
@@ -26,51 +32,102 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     evaluation = run.config.evaluation
     if not candidate.changed:
         return _no_verdict(state, candidate, evaluation)
-    run.emit(StageStarted("gate", state.epoch, state.step, len(run.selection)))
-    values = {rollout.task.id: _value(rollout, evaluation) for rollout in state.current.rollouts}
-    order = sorted(run.selection, key=lambda task: values[task.id])
+    values = task_means(state.current.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    draws = product(run.selection, range(evaluation.repeats))
+    order = sorted(draws, key=lambda draw: (values[draw[0].id], draw[1]))
+    run.emit(StageStarted("gate", state.epoch, state.step, len(order)))
+    bar = len(order) * gate_score(state.current.rollouts, evaluation)
+    # Where every candidate is accepted, or a rule of the user's decides, nothing is certain before the end.
+    strict = evaluation.use_gate and run.acceptance is None
     place, may_miss = Place("gate", state.epoch, state.step), unmeasured_allowed(evaluation.max_unmeasured, len(order))
     rollouts: list[Rollout] = []
     while len(rollouts) < len(order):
-        block = _next_block(order[len(rollouts) :], values, rollouts, evaluation)
-        missing = sum(not rollout.measured for rollout in rollouts)
-        rollouts += await run.measure(candidate.skill, block, place, most_unmeasured=may_miss - missing)
-        if evaluation.use_gate and _upper_sum(rollouts, len(order), evaluation) <= sum(values.values()):
+        slack = _upper_sum(rollouts, len(order), evaluation) - bar
+        if strict and slack <= 0 and rollouts:
             break
-    return decide(state.current, state.best, rollouts, evaluation=evaluation)
+        block = _next_block(order[len(rollouts) :], slack, evaluation.gate_block) if strict else order
+        missing = sum(not rollout.measured for rollout in rollouts)
+        rollouts += await measure_draws(run, candidate.skill, block, place, most_unmeasured=may_miss - missing)
+    decision = decide(
+        state.current,
+        state.best,
+        rollouts,
+        candidate=candidate.skill,
+        evaluation=evaluation,
+        acceptance=run.acceptance,
+    )
+    if not (decision.accepted and evaluation.remeasure):
+        return decision
+    fresh = range(evaluation.repeats, 2 * evaluation.repeats)
+    run.emit(StageStarted("gate", state.epoch, state.step, len(order)))
+    again = await measure_passes(run, candidate.skill, fresh, Place("gate", state.epoch, state.step, 1))
+    return with_fresh_score(decision, state.best, again, evaluation=evaluation)
+
+
+def with_fresh_score(
+    decision: Decision, best: Measured, again: Sequence[Rollout], *, evaluation: EvaluationSettings
+) -> Decision:
+    """Return an acceptance with what the candidate scored when it was measured again.
+
+    The score that won was the best of several draws, so on average it flatters (the winner's luck). The fresh one chose
+    nothing, and it is the bar for the next candidate and what decides on the best skill.
+    """
+    score, best_score = gate_score(again, evaluation), gate_score(best.rollouts, evaluation)
+    new_best = score > best_score or (decision.new_best and score == best_score and evaluation.acceptance is not None)
+    action = decision.action
+    if action is not Action.FORCE_ACCEPT:
+        action = Action.ACCEPT_NEW_BEST if new_best else Action.ACCEPT
+    reason = f"{decision.reason}; measured again: {_share(score, len(again))}, the bar from now on"
+    return replace(decision, action=action, reason=reason, new_best=new_best, remeasured=tuple(again))
 
 
 def decide(
-    current: Measured, best: Measured, rollouts: Sequence[Rollout], *, evaluation: EvaluationSettings
+    current: Measured,
+    best: Measured,
+    rollouts: Sequence[Rollout],
+    *,
+    candidate: Skill,
+    evaluation: EvaluationSettings,
+    acceptance: AcceptanceRule | None = None,
 ) -> Decision:
     """Decide on a candidate from what was measured of it.
 
     Args:
         current: The current skill with all its selection rollouts.
         best: The best skill so far with all its selection rollouts.
-        rollouts: The candidate's, on some or all of the same tasks; unmeasured ones among them count as open.
-        evaluation: The rule: `use_gate`, `gate_metric`, `gate_mixed_weight`.
+        rollouts: The candidate's, some or all of as many; unmeasured ones among them count as open.
+        candidate: The candidate.
+        evaluation: The rule: `use_gate`, `gate_metric`, `gate_mixed_weight`, `confidence`, `max_regressions`.
+        acceptance: The rule that decides in place of the strict one.
 
     Returns:
         A rejection as soon as the candidate cannot get above the current score whatever is still open; no verdict
         where open tasks could decide otherwise; else the verdict on exact sums.
     """
-    total = len(current.rollouts)
+    total, noun = len(current.rollouts), "tasks" if evaluation.repeats == 1 else "rollouts"
     current_score, best_score = (gate_score(skill.rollouts, evaluation) for skill in (current, best))
     measured = [rollout for rollout in rollouts if rollout.measured]
     upper_bound = _upper_sum(rollouts, total, evaluation) / total
     complete = len(measured) == total
     candidate_score = gate_score(measured, evaluation) if complete else None
-    if candidate_score is None and not (evaluation.use_gate and upper_bound <= current_score):
-        action = Action.SKIP_UNMEASURED
-        reason = f"{len(rollouts) - len(measured)} of {total} selection tasks could not be measured: no verdict"
+    strict = evaluation.use_gate and acceptance is None
+    if candidate_score is not None:
+        verdict = _verdict(_compared(current, candidate, measured, evaluation), evaluation, acceptance)
+        accepted, reason = verdict.accept, verdict.reason
+        # A rule that prefers the candidate at the same score prefers it to the best skill as well.
+        higher = candidate_score > best_score or (accepted and acceptance is not None and candidate_score == best_score)
+        new_best = accepted and higher
+        action = _action(accepted=accepted, new_best=new_best, use_gate=evaluation.use_gate)
+    elif strict and upper_bound <= current_score:
+        action, new_best = Action.REJECT, False
+        bar = _share(current_score, total)
+        reason = f"at most {_share(upper_bound, total)} was still possible, not above {bar}"
     else:
-        action, reason = _verdict(
-            candidate_score, upper_bound, current=current_score, best=best_score, total=total, evaluation=evaluation
-        )
+        action, new_best = Action.SKIP_UNMEASURED, False
+        reason = f"{len(rollouts) - len(measured)} of {total} selection {noun} could not be measured: no verdict"
     return Decision(
         action=action,
-        reason=f"{reason}; {len(measured)} of {total} tasks measured",
+        reason=f"{reason}; {len(measured)} of {total} {noun} measured",
         current_score=current_score,
         candidate_score=candidate_score,
         upper_bound=upper_bound,
@@ -78,28 +135,34 @@ def decide(
         total=total,
         sign_test=_paired_sign_test(current.rollouts, measured, evaluation),
         rollouts=tuple(rollouts),
-        new_best=candidate_score is not None and candidate_score > best_score and action is not Action.REJECT,
+        new_best=new_best,
     )
 
 
-def _verdict(
-    candidate: Fraction | None,
-    upper_bound: Fraction,
-    *,
-    current: Fraction,
-    best: Fraction,
-    total: int,
-    evaluation: EvaluationSettings,
-) -> tuple[Action, str]:
-    bar = _share(current, total)
-    if candidate is None:
-        return Action.REJECT, f"at most {_share(upper_bound, total)} was still possible, not above {bar}"
-    numbers = f"{evaluation.gate_metric} {_share(candidate, total)} against {bar}"
+def _verdict(comparison: Comparison, evaluation: EvaluationSettings, acceptance: AcceptanceRule | None) -> Verdict:
+    """Whether a candidate that was measured in full is accepted, and why."""
+    total = len(comparison.pairs) * evaluation.repeats
+    numbers = f"{evaluation.gate_metric} {_share(comparison.after, total)} against {_share(comparison.before, total)}"
     if not evaluation.use_gate:
-        return Action.FORCE_ACCEPT, f"accepted without a gate: {numbers}"
-    if candidate <= current:
-        return Action.REJECT, f"not strictly higher: {numbers}"
-    return (Action.ACCEPT_NEW_BEST if candidate > best else Action.ACCEPT), f"strictly higher: {numbers}"
+        return Verdict(accept=True, reason=f"accepted without a gate: {numbers}")
+    if acceptance is not None:
+        verdict = acceptance.decide(comparison)
+        said = verdict.reason or ("accepted" if verdict.accept else "not accepted")
+        return Verdict(verdict.accept, f"{acceptance.name}: {said}: {numbers}")
+    if comparison.after <= comparison.before:
+        return Verdict(accept=False, reason=f"not strictly higher: {numbers}")
+    unmet = unmet_requirement(comparison, confidence=evaluation.confidence, max_regressions=evaluation.max_regressions)
+    if unmet:
+        return Verdict(accept=False, reason=f"strictly higher, but {unmet}: {numbers}")
+    return Verdict(accept=True, reason=f"strictly higher: {numbers}")
+
+
+def _action(*, accepted: bool, new_best: bool, use_gate: bool) -> Action:
+    if not accepted:
+        return Action.REJECT
+    if not use_gate:
+        return Action.FORCE_ACCEPT
+    return Action.ACCEPT_NEW_BEST if new_best else Action.ACCEPT
 
 
 def _no_verdict(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
@@ -112,25 +175,17 @@ def _no_verdict(state: State, candidate: Candidate, evaluation: EvaluationSettin
     return Decision(action, reason, gate_score(state.current.rollouts, evaluation), total=total)
 
 
-def _next_block(
-    remaining: Sequence[Task],
-    values: Mapping[str, Fraction],
-    rollouts: Sequence[Rollout],
-    evaluation: EvaluationSettings,
-) -> Sequence[Task]:
-    """Return the tasks to measure before looking again.
+def _next_block(remaining: Sequence[tuple[Task, int]], slack: Fraction, gate_block: int) -> Sequence[tuple[Task, int]]:
+    """Return the tasks, with their repeat numbers, to measure before looking again.
 
-    The candidate is stopped once it has lost `slack` points, at most one a task, so no look before that many tasks
-    could stop anything: measuring them together costs nothing and keeps the target busy.
+    The candidate is stopped once it has lost `slack` points, at most one a rollout, so no look before that many
+    rollouts could stop anything: measuring them together costs nothing and keeps the target busy.
     """
-    if not evaluation.use_gate:
-        return remaining
-    slack = _upper_sum(rollouts, len(values), evaluation) - sum(values.values())
-    return remaining[: max(evaluation.gate_block, math.ceil(slack))]
+    return remaining[: max(gate_block, math.ceil(slack))]
 
 
 def _upper_sum(rollouts: Sequence[Rollout], total: int, evaluation: EvaluationSettings) -> Fraction:
-    """The sum of gate scores if every open task were solved."""
+    """The sum of gate scores if every open rollout solved its task."""
     lost = sum((1 - _value(rollout, evaluation) for rollout in rollouts if rollout.measured), Fraction(0))
     return total - lost
 
@@ -140,15 +195,26 @@ def _value(rollout: Rollout, evaluation: EvaluationSettings) -> Fraction:
     return gate_value(rollout.score, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
 
 
+def _compared(
+    current: Measured, candidate: Skill, rollouts: Sequence[Rollout], evaluation: EvaluationSettings
+) -> Comparison:
+    return compare(
+        current.skill.text,
+        candidate.text,
+        current.rollouts,
+        rollouts,
+        metric=evaluation.gate_metric,
+        weight=evaluation.gate_mixed_weight,
+    )
+
+
 def _paired_sign_test(
     current: Sequence[Rollout], candidate: Sequence[Rollout], evaluation: EvaluationSettings
 ) -> SignTest | None:
     if not candidate:
         return None
-    before = {rollout.task.id: _value(rollout, evaluation) for rollout in current}
-    return paired_sign_test(
-        [before[rollout.task.id] for rollout in candidate], [_value(rollout, evaluation) for rollout in candidate]
-    )
+    pairs = paired_means(current, candidate, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    return paired_sign_test([before for before, _ in pairs], [after for _, after in pairs])
 
 
 def _share(score: Fraction, total: int) -> str:

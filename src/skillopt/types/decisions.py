@@ -47,11 +47,14 @@ class Decision:
         current_score: Gate score of the current skill, a mean over the selection tasks, 0 to 1.
         candidate_score: Gate score of the candidate; None where the gate stopped early or measured nothing.
         upper_bound: The highest gate score the candidate could still have reached; None where nothing was measured.
-        measured: Selection tasks measured with the candidate.
-        total: Selection tasks there are.
+        measured: Selection tasks measured with the candidate; rollouts of them, where each is done several times.
+        total: As many as there are of them.
         sign_test: On the tasks measured with both skills; None where there were none.
         rollouts: What was measured, in the gate's order.
-        new_best: Whether the candidate scores strictly higher than the best skill so far.
+        new_best: Whether the candidate becomes the best skill: it scores strictly higher than the best so far, or as
+            high and an acceptance rule prefers it.
+        remeasured: The fresh passes of an accepted candidate, where it was measured again; from then on they are its
+            score.
     """
 
     action: Action
@@ -64,6 +67,7 @@ class Decision:
     sign_test: SignTest | None = None
     rollouts: tuple[Rollout, ...] = ()
     new_best: bool = False
+    remeasured: tuple[Rollout, ...] = ()
 
     @property
     def accepted(self) -> bool:

@@ -29,7 +29,7 @@ class Place:
 
     Attributes:
         stage: The method's word: baseline, rollout, reflect, aggregate, select, update, gate, slow_update, meta_skill,
-            test; `check` for the preflight.
+            final, test; `check` for the preflight.
         epoch: From 1; 0 before training.
         step: From 1 over the whole run; 0 before training.
         index: Tells calls of one stage apart, in an order fixed by the method and not by who finishes first.

@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import inspect
 import numbers
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, cast
 
 from skillopt.digests import canonical_json
-from skillopt.environments.python_code import load_file, load_module
+from skillopt.environments.python_code import load_function as load_named
 from skillopt.environments.scorers.base import Scorer, gold_values, trimmed, verdict
 from skillopt.errors import EnvironmentLoadError
 from skillopt.types import JsonValue, Score, Task, Trajectory
 
 PARAMETERS = ("predicted", "answer", "task", "trajectory")
 """What a scoring function may ask for: the answer found, the field `answer` as it stands, the task, the trajectory."""
-
-REFERENCE = re.compile(r"(?P<code>.+):(?P<function>[^\W\d]\w*)")
-"""The form of a name."""
 
 
 @dataclass(frozen=True)
@@ -109,17 +104,8 @@ def load_function(reference: str) -> PythonFunction:
     Raises:
         EnvironmentLoadError: If there is no such file, module or function, or it asks for what there is not.
     """
-    named = REFERENCE.fullmatch(reference)
-    if named is None:
-        raise EnvironmentLoadError(f"scorer {reference!r} is neither module:function nor file.py:function")
-    is_file = named["code"].endswith(".py")
-    loaded = load_file(Path(named["code"]).absolute()) if is_file else load_module(named["code"])
-    function: object = getattr(loaded.module, named["function"], None)
-    if not callable(function):
-        raise EnvironmentLoadError(f"{named['code']} defines no function {named['function']!r}")
-    if inspect.iscoroutinefunction(function):
-        raise EnvironmentLoadError(f"scorer {reference!r} is async; a scoring function is called without await")
-    return PythonFunction(named["function"], function, _wanted(reference, function), loaded.sha256)
+    loaded = load_named(reference, kind="scorer")
+    return PythonFunction(loaded.name, loaded.function, _wanted(reference, loaded.function), loaded.sha256)
 
 
 def _wanted(reference: str, function: Callable[..., object]) -> tuple[str, ...]:

@@ -14,12 +14,13 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from skillopt.environments.base import EnvironmentSettings
+from skillopt.environments.python_code import FUNCTION
 from skillopt.environments.scorers.base import Scorer
 from skillopt.environments.scorers.choice import Choice
 from skillopt.environments.scorers.json_fields import ExtraFields, JsonFields
 from skillopt.environments.scorers.number import DecimalMark, Number, Units
 from skillopt.environments.scorers.pattern import Pattern, PatternMatch
-from skillopt.environments.scorers.python_function import REFERENCE, load_function
+from skillopt.environments.scorers.python_function import load_function
 from skillopt.environments.scorers.text import Anls, Exact, Normalise, TokenF1
 
 
@@ -56,7 +57,7 @@ class ScorerSettings(EnvironmentSettings):
     @field_validator("scorer")
     @classmethod
     def _known_scorer(cls, scorer: str) -> str:
-        if scorer in SCORERS or REFERENCE.fullmatch(scorer):
+        if scorer in SCORERS or FUNCTION.fullmatch(scorer):
             return scorer
         close = difflib.get_close_matches(scorer, SCORERS, n=1)
         raise ValueError(

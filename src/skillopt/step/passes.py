@@ -1,0 +1,42 @@
+"""Measuring a skill in passes: several rollouts of the same task, each a draw of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from skillopt.context import StageContext
+from skillopt.skill.document import Skill
+from skillopt.types import Place, Rollout, Task
+
+
+async def measure_passes(run: StageContext, skill: Skill, repeats: Iterable[int], place: Place) -> tuple[Rollout, ...]:
+    """Measure a skill on the whole selection split once for each repeat number; none may stay unmeasured.
+
+    Returns:
+        Pass by pass, each in the order of the split.
+
+    Raises:
+        MeasurementError: If a task could not be measured.
+    """
+    draws = [(task, repeat) for repeat, task in product(repeats, run.selection)]
+    return await measure_draws(run, skill, draws, place, most_unmeasured=0)
+
+
+async def measure_draws(
+    run: StageContext, skill: Skill, draws: Sequence[tuple[Task, int]], place: Place, *, most_unmeasured: int
+) -> tuple[Rollout, ...]:
+    """Measure a skill on tasks with repeat numbers, those of one number side by side.
+
+    Returns:
+        A rollout for each draw: by repeat number, and within one in the order of the draws.
+
+    Raises:
+        MeasurementError: As soon as more of the draws are unmeasured than may be.
+    """
+    rollouts: list[Rollout] = []
+    for repeat in sorted({repeat for _, repeat in draws}):
+        tasks = [task for task, own in draws if own == repeat]
+        missing = sum(not rollout.measured for rollout in rollouts)
+        rollouts += await run.measure(skill, tasks, place, repeat=repeat, most_unmeasured=most_unmeasured - missing)
+    return tuple(rollouts)

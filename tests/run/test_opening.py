@@ -72,6 +72,7 @@ async def test_what_a_killed_process_left_half_written_is_swept_away(tmp_path: P
     left.write_text("half a fi", "utf-8")
     own = left.with_name(".mine.partial")
     own.write_text("not ours", "utf-8")
+    EvidenceStore(tmp_path / "run" / "evidence.sqlite").close()
     async with open_run(set_up(tmp_path), directory=tmp_path / "run", environment={}):
         pass
     assert [path.name for path in left.parent.iterdir()] == [own.name]
@@ -117,3 +118,14 @@ async def test_a_model_that_cannot_be_opened_ends_it_before_anything_is_asked(tm
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
         async with open_run(setup, directory=tmp_path / "run", environment={}):
             pass
+
+
+async def test_files_of_somebody_else_are_never_written_over(tmp_path: Path) -> None:
+    directory = tmp_path / "mine"
+    directory.mkdir()
+    (directory / "best_skill.md").write_text("my own", "utf-8")
+    with pytest.raises(RunDirectoryError, match=r"best_skill\.md"):
+        async with open_run(set_up(tmp_path), directory=directory):
+            pass
+    assert [path.name for path in directory.iterdir()] == ["best_skill.md"]
+    assert (directory / "best_skill.md").read_text("utf-8") == "my own"

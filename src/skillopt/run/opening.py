@@ -62,6 +62,7 @@ async def open_run(
     """
     config = setup.config
     make_directory(directory)
+    _refuse_foreign_files(directory)
     with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
         claim(evidence, setup)
         remove_partial_files(directory)
@@ -82,6 +83,19 @@ async def open_run(
                 for warning in plan_warnings(setup):
                     run.warn(warning)
                 yield run
+
+
+_OWN_FILES = ("config.yaml", "best_skill.md", "history.json", "summary.json", "split_manifest.json", "skills", "steps")
+
+
+def _refuse_foreign_files(directory: Path) -> None:
+    """Raise unless the directory is a run's or has nothing that a run would write over."""
+    found = [name for name in _OWN_FILES if (directory / name).exists()]
+    if found and not (directory / "evidence.sqlite").exists():
+        raise RunDirectoryError(
+            f"{directory} is no run directory, and it has files that a run would write over: {', '.join(found)}",
+            hint="Name another directory in env.out_root.",
+        )
 
 
 def make_directory(directory: Path) -> None:

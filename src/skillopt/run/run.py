@@ -205,7 +205,10 @@ class Run:
             improved=best > seed,
             seed_is_perfect=self.saturated(replace(state, current=state.seed)),
         )
-        return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)
+        early = ""
+        if 0 < state.step < self.total_steps:
+            early = f"Ended after step {state.step} of {self.total_steps}: the selection split is solved. "
+        return self._end(state, ended, early + ended.advice, seed_test=seed_test, best_test=best_test)
 
     def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:
         """Write the end of a training that stopped early; None where not even the baseline was measured."""

@@ -54,7 +54,7 @@ async def train(
     """
     loaded = config if isinstance(config, LoadedConfig) else load_config(config, overrides)
     setup = prepare(loaded)
-    directory = run_directory(setup.config)
+    directory = run_directory(setup)
     async with open_run(setup, directory=directory, subscribers=subscribers, environment=environment) as run:
         try:
             return await train_run(run)

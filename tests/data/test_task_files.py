@@ -126,3 +126,9 @@ def test_content_is_the_same_under_another_id(tmp_path: Path) -> None:
     one, two = read(tmp_path, {"id": 1, "q": "x"}, {"id": 2, "q": "x"}).tasks
     assert content_digest(one) == content_digest(two)
     assert one.digest != two.digest
+
+
+def test_a_long_document_fits_a_csv_cell(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    path.write_text(f"id,question,answer\na,{'x' * 200_000},b\n", "utf-8")
+    assert len(str(read_task_file(path).tasks[0].fields["question"])) == 200_000

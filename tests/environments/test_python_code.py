@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from pathlib import Path
 
@@ -75,3 +76,9 @@ def test_an_installed_module_is_known_by_its_source() -> None:
 def test_a_module_that_cannot_be_used_is_an_error(name: str) -> None:
     with pytest.raises(EnvironmentLoadError, match="module"):
         load_module(name)
+
+
+def test_a_python_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "my.py")
+    with pytest.raises(EnvironmentLoadError, match="no regular file"):
+        load_file(tmp_path / "my.py")

@@ -427,3 +427,35 @@ async def test_an_evaluation_by_itself_tries_again_whatever_is_missing(store: Ev
 )
 def test_the_allowed_share_is_rounded_down_exactly(share: float, tasks: int, most: int) -> None:
     assert unmeasured_allowed(share, tasks) == most
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(0), GeneratorExit(), asyncio.CancelledError(), BaseExceptionGroup("g", [KeyError("a")])]
+)
+async def test_foreign_code_cannot_end_the_process(store: EvidenceStore, error: BaseException) -> None:
+    """F6: whatever a scorer raises is a failure with its type; `sys.exit(0)` is no success."""
+
+    def end() -> Score:
+        raise error
+
+    (rollout, *_) = await Watched(store, environment=Foreign(score=end)).measure()
+    assert rollout.failure is not None
+    assert (rollout.failure.stage, rollout.failure.error_type) == ("score", type(error).__name__)
+
+
+class Greedy(QuestionAnswering):
+    """A scorer that takes every answer it saw into the task's own list of right ones."""
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        golds: Any = task.fields["answer"]
+        right = trajectory.output in golds
+        golds.append(trajectory.output)
+        return Score(int(right), float(right))
+
+
+async def test_what_foreign_code_does_to_a_task_reaches_no_later_score(store: EvidenceStore) -> None:
+    tasks = [Task("t0", {"question": "q0", "answer": ["right"]})]
+    watched = Watched(store, lambda _: "wrong", environment=Greedy(QuestionAnsweringSettings()))
+    for text in ("", "Another skill.\n"):
+        (rollout,) = await watched.measure(Skill.parse(text), tasks)
+        assert rollout.score is not None and rollout.score.hard == 0

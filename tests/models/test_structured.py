@@ -73,10 +73,8 @@ async def test_a_repaired_reply_says_so() -> None:
         ('{"names": ["a"]}', "the reply's JSON does not have the form asked for: count: Field required"),
         (
             '{"count": "many"}',
-            (
-                "the reply's JSON does not have the form asked for: count: Input should be a valid integer, "
-                "unable to parse string as an integer"
-            ),
+            "the reply's JSON does not have the form asked for: count: Input should be a valid integer, "  # noqa: ISC004
+            "unable to parse string as an integer",
         ),
         ('"count"', "the reply holds no JSON value"),
         ('{"count": 1} {"count": 2}', "the reply holds 2 JSON values where one is asked for"),

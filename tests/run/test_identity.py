@@ -22,22 +22,36 @@ from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.scripted import ScriptedModel
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.world import World
-from skillopt.types import JsonValue, Role
+from skillopt.types import Failure, JsonValue, Place, Role
 
 
 def set_up(directory: Path, settings: dict[str, Any] | None = None, world: World = SMALL) -> Setup:
     return prepare(load_config(write_run(directory, world, settings=settings)))
 
 
+def record_something(evidence: EvidenceStore) -> None:
+    evidence.put_given_up("key", Place("gate"), Failure("error", "target", "TransientModelError", "outage"))
+
+
 def differences(before: Setup, after: Setup) -> str:
     """What is said when a directory of one set-up is claimed by another; "" where it is accepted."""
     with EvidenceStore(Path(":memory:")) as evidence:
         claim(evidence, before)
+        record_something(evidence)
         try:
             claim(evidence, after)
         except RunDirectoryError as error:
             return str(error)
     return ""
+
+
+def test_a_start_that_failed_before_its_first_call_takes_no_directory(tmp_path: Path) -> None:
+    with EvidenceStore(Path(":memory:")) as evidence:
+        claim(evidence, set_up(tmp_path / "a"))
+        claim(evidence, set_up(tmp_path / "b", {"train.seed": 43}))
+        record_something(evidence)
+        with pytest.raises(RunDirectoryError, match=r"train\.seed: 43 -> 42"):
+            claim(evidence, set_up(tmp_path / "c"))
 
 
 @pytest.mark.parametrize(
@@ -123,6 +137,7 @@ def test_other_prompts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     before = set_up(tmp_path)
     with EvidenceStore(Path(":memory:")) as evidence:
         claim(evidence, before)
+        record_something(evidence)
         monkeypatch.setattr("skillopt.run.identity.prompts_digest", lambda: "other")
         with pytest.raises(RunDirectoryError, match=r'prompts \(digest\): "[0-9a-f]{64}" -> "other"'):
             claim(evidence, before)
@@ -160,6 +175,7 @@ def test_what_only_a_model_knows_of_itself_counts(role: Role, before: Any, after
 
     with EvidenceStore(Path(":memory:")) as evidence:
         claim_models(evidence, models(before))
+        record_something(evidence)
         claim_models(evidence, models(before))
         with pytest.raises(RunDirectoryError) as refused:
             claim_models(evidence, models(after))
@@ -177,6 +193,8 @@ async def test_weights_that_were_replaced_under_the_same_name_are_refused(tmp_pa
     for _ in range(2):
         async with open_run(setup, directory=directory, environment=environment):
             pass
+    with EvidenceStore(directory / "evidence.sqlite") as evidence:
+        record_something(evidence)
     shown = views(directory)
     weights.write_bytes(b"GGUF another")
     with pytest.raises(RunDirectoryError, match=r"model\.target\.weights_sha256: \"[0-9a-f]{64}\" -> "):

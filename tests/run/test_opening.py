@@ -14,7 +14,7 @@ from skillopt.config.load import load_config
 from skillopt.errors import ConfigError, RunDirectoryError
 from skillopt.events import Event, RunStarted, Warned
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.opening import make_directory, open_run, run_directory
+from skillopt.run.opening import open_run, run_directory
 from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Fault, scripted
@@ -26,29 +26,19 @@ def set_up(directory: Path, **settings: Any) -> Setup:
 
 
 def test_the_run_directory_is_the_one_that_is_asked_for(tmp_path: Path) -> None:
-    assert run_directory(set_up(tmp_path).config) == tmp_path / "run"
-    assert not (tmp_path / "run").exists()
+    assert run_directory(set_up(tmp_path)) == tmp_path / "run"
 
 
-def test_by_default_every_start_gets_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs that begin in the same second must not meet."""
-    monkeypatch.chdir(tmp_path)
-    config = set_up(tmp_path, env__out_root=None, model__optimizer__name="openrouter:qwen/qwen3:free").config
-    made = [run_directory(config) for _ in range(20)]
-    assert len(set(made)) == 20
-    assert {path.parent for path in made} == {tmp_path / "outputs"}
-    assert all(path.is_dir() and path.name.startswith("skillopt_question_answering_openrouter_qwen_") for path in made)
-
-
-def test_a_directory_that_cannot_be_made_is_an_error_for_a_person(
+def test_the_same_run_finds_its_directory_again_and_another_one_gets_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "outputs").write_text("a file", "utf-8")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(RunDirectoryError, match="cannot be made"):
-        make_directory(tmp_path / "outputs" / "run")
-    with pytest.raises(RunDirectoryError, match="cannot be made"):
-        run_directory(set_up(tmp_path, env__out_root=None).config)
+    first = run_directory(set_up(tmp_path / "a", env__out_root=None))
+    assert first.parent == tmp_path / "outputs"
+    assert first == run_directory(set_up(tmp_path / "b", env__out_root=None, env__workers=3)), (
+        "moved files, more workers"
+    )
+    assert first != run_directory(set_up(tmp_path / "c", env__out_root=None, train__seed=7))
 
 
 async def test_the_configuration_in_the_run_directory_loads_back_as_the_same(tmp_path: Path) -> None:
@@ -82,6 +72,7 @@ async def test_what_a_killed_process_left_half_written_is_swept_away(tmp_path: P
     left.write_text("half a fi", "utf-8")
     own = left.with_name(".mine.partial")
     own.write_text("not ours", "utf-8")
+    EvidenceStore(tmp_path / "run" / "evidence.sqlite").close()
     async with open_run(set_up(tmp_path), directory=tmp_path / "run", environment={}):
         pass
     assert [path.name for path in left.parent.iterdir()] == [own.name]
@@ -127,3 +118,14 @@ async def test_a_model_that_cannot_be_opened_ends_it_before_anything_is_asked(tm
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
         async with open_run(setup, directory=tmp_path / "run", environment={}):
             pass
+
+
+async def test_files_of_somebody_else_are_never_written_over(tmp_path: Path) -> None:
+    directory = tmp_path / "mine"
+    directory.mkdir()
+    (directory / "best_skill.md").write_text("my own", "utf-8")
+    with pytest.raises(RunDirectoryError, match=r"best_skill\.md"):
+        async with open_run(set_up(tmp_path), directory=directory):
+            pass
+    assert [path.name for path in directory.iterdir()] == ["best_skill.md"]
+    assert (directory / "best_skill.md").read_text("utf-8") == "my own"

@@ -69,3 +69,27 @@ def test_the_environments_own_keys_are_checked_with_their_origin(tmp_path: Path)
 def test_an_unknown_environment_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentLoadError, match="question_answerin"):
         prepare(load_config(write_run(tmp_path, settings={"env.name": "question_answerin"})))
+
+
+@pytest.mark.parametrize("raised", ["1 / 0", "raise SystemExit(0)"])
+def test_an_environment_whose_check_breaks_is_named_with_what_it_raised(tmp_path: Path, raised: str) -> None:
+    code = f"""
+from skillopt import Environment, Message, Presentation, Score
+
+
+class Mine(Environment):
+    name = "mine"
+
+    def check(self, task):
+        {raised}
+
+    def present(self, task):
+        return Presentation((Message("user", "q"),))
+
+    def score(self, task, trajectory):
+        return Score(1, 1.0)
+"""
+    (tmp_path / "mine.py").write_text(code, "utf-8")
+    config = write_run(tmp_path, settings={"env.name": str(tmp_path / "mine.py")})
+    with pytest.raises(EnvironmentLoadError, match="checking the tasks raised"):
+        prepare(load_config(config))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,9 @@ def test_a_section_without_content_is_removed_with_its_gap() -> None:
 def test_a_section_cannot_be_given_a_marker(marker: str) -> None:
     with pytest.raises(SkillError, match=r"content .* holds a marker"):
         Skill.parse("# A\n").with_section("SLOW_UPDATE", f"x\n{marker}\ny")
+
+
+def test_a_skill_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "skill.md")
+    with pytest.raises(SkillError, match="no regular file"):
+        Skill.load(tmp_path / "skill.md")

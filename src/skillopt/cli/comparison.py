@@ -89,7 +89,7 @@ def show_evaluation(
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     short = labels(names)
     if split != "test":
-        say(f"note: a skill was made with tasks of {split} in view; only the test split is held out.")
+        say(f"note: training looks at tasks of {split}; only the test split is held out from the skill it makes.")
     some_missing = any(not rollout.measured for rollouts in result.rollouts for rollout in rollouts)
     columns = ("skill", f"solved on {split}", "95 % interval", "partial credit")
     table = new_table(*columns, *(["unmeasured"] if some_missing else []))

@@ -237,7 +237,7 @@ class EnvSettings(BaseModel):
     """Seconds the target may work on one task before it counts as unmeasured; waiting for a free slot or between
     attempts does not count."""
     out_root: str | None = None
-    """Run directory; by default `outputs/NAME_OPTIMIZER_TIME`."""
+    """Run directory; by default one under `outputs/` that the same settings and data find again."""
 
 
 class Config(Section):

@@ -132,7 +132,12 @@ def _jsonl_rows(file: TextIO, path: Path) -> Iterator[Row]:
         yield _row(path, number, value)
 
 
+_MOST_CELL_CHARACTERS = 2**31 - 1
+
+
 def _csv_rows(file: TextIO, path: Path) -> Iterator[Row]:
+    # The library's own bound, 128 kB, is less than a long document in a cell.
+    csv.field_size_limit(_MOST_CELL_CHARACTERS)
     reader = csv.reader(_without_nul(file, path), delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
     header: list[str] = []
     while True:

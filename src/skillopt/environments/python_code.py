@@ -87,6 +87,8 @@ def load_file(path: Path) -> LoadedCode:
     Raises:
         EnvironmentLoadError: If it is missing, is not valid Python, or raises while it is executed.
     """
+    if path.exists() and not path.is_dir() and not path.is_file():
+        raise EnvironmentLoadError(f"{path}: no regular file", hint="Give the path of a Python file that exists.")
     try:
         source = path.read_bytes()
     except OSError as error:

@@ -9,6 +9,7 @@ failure with its reason, never a score, and too many of them stop the run.
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -173,7 +174,9 @@ class Evaluator:
 
     async def _perform(self, skill: Skill, task: Task, place: Place, repeat: int) -> Rollout:
         """Do one task: what fails at this level is a value with its reason."""
-        presentation = await self._ask_environment("present", Presentation, lambda: self._environment.present(task))
+        presentation = await self._ask_environment(
+            "present", Presentation, lambda: self._environment.present(_own(task))
+        )
         if isinstance(presentation, Failure):
             return Rollout(task, skill.digest, repeat, failure=presentation)
         key = trajectory_key(
@@ -190,7 +193,7 @@ class Evaluator:
                 return Rollout(task, skill.digest, repeat, failure=trajectory)
             self._store.put_trajectory(key, trajectory)
         done = trajectory
-        score = await self._ask_environment("score", Score, lambda: self._environment.score(task, done))
+        score = await self._ask_environment("score", Score, lambda: self._environment.score(_own(task), done))
         if isinstance(score, Failure):
             return Rollout(task, skill.digest, repeat, trajectory=trajectory, failure=score)
         return Rollout(task, skill.digest, repeat, trajectory=trajectory, score=score)
@@ -228,14 +231,29 @@ def _foreign(stage: str, wanted: type[ValueT], call: Callable[[], ValueT]) -> Va
     """Call what a user's environment does. The declared seam to foreign code: whatever it raises is a failure."""
     try:
         value: object = call()
-    except Exception as error:  # noqa: BLE001 - foreign code; its error is recorded, not swallowed
-        return Failure(
-            "error", stage, type(error).__name__, str(error) or f"a {type(error).__name__} without a message"
-        )
+    except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
+        return Failure("error", stage, type(error).__name__, _words(error))
     if isinstance(value, wanted):
         return value
     return Failure("error", stage, "TypeError", f"{stage} returned {value!r:.100}, which is no {wanted.__name__}")
 
+
+def _own(task: Task) -> Task:
+    """Return a copy for foreign code: what it does to a list inside must not reach the next task's score."""
+    return replace(task, fields=copy.deepcopy(dict(task.fields)))
+
+
+def _words(error: BaseException) -> str:
+    """What an exception says, bounded; foreign ones may say nothing, or raise when they are asked."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - the type is recorded, and there are no words
+        said = ""
+    return said[:_MOST_WORDS] or f"a {type(error).__name__} without a message"
+
+
+_MOST_WORDS = 2000
+"""Characters of a foreign exception's message that are kept."""
 
 _MEASUREMENT_HINT = (
     "Nothing was decided on what could not be measured, and what was measured is kept: mend the cause and run the same "

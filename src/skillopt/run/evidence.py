@@ -162,6 +162,14 @@ class EvidenceStore:
             (key, *_columns(place), failure_to_json(failure), _now()),
         )
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was recorded yet that was asked or measured."""
+        return all(
+            self._read(f"SELECT 1 FROM {table} LIMIT 1", (), str) is None
+            for table in ("replies", "rollouts", "trajectories", "given_up")
+        )
+
     def get_meta(self, name: str) -> str | None:
         """Return what is noted of the run under a name, such as its configuration's digest, or None."""
         return self._read("SELECT value FROM meta WHERE name = ?", (name,), str)

@@ -83,7 +83,8 @@ def claim_models(evidence: EvidenceStore, models: Models) -> None:
 
 def _claim(evidence: EvidenceStore, name: str, wanted: Mapping[str, JsonValue], *, others: str) -> None:
     recorded = evidence.get_meta(name)
-    if recorded is None:
+    # A start that failed before its first call has recorded nothing that could belong to anybody.
+    if recorded is None or evidence.empty:
         evidence.put_meta(name, canonical_json(dict(wanted)))
         return
     before: Mapping[str, JsonValue] = json.loads(recorded)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -10,6 +9,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from skillopt.config.schema import Config
+from skillopt.digests import digest
 from skillopt.errors import RunDirectoryError
 from skillopt.events import RunStarted, Warned
 from skillopt.models.prices import Prices
@@ -17,7 +17,7 @@ from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.identity import claim, claim_models
+from skillopt.run.identity import claim, claim_models, identity
 from skillopt.run.lock import locked
 from skillopt.run.models import ROLES, open_models, role_settings, simulated
 from skillopt.run.plan import plan_warnings
@@ -27,29 +27,17 @@ from skillopt.text_files import readable_name, remove_partial_files, write_json_
 from skillopt.types import Role
 
 
-def run_directory(config: Config) -> Path:
-    """Return the run directory: `env.out_root`, or a new one named after environment, optimizer and time, and made.
+def run_directory(setup: Setup) -> Path:
+    """Return the run directory: `env.out_root`, or one under `outputs` that is named after what the run is.
 
-    Raises:
-        RunDirectoryError: If the new one cannot be made.
+    The name ends with a digest of the run's identity, so the same command finds its run again and goes on with it, and
+    any other one gets a directory of its own.
     """
+    config = setup.config
     if config.env.out_root is not None:
         return Path(config.env.out_root)
     environment, optimizer = Path(config.env.name).stem, readable_name(config.model.optimizer.name)
-    name = f"skillopt_{environment}_{optimizer}_{datetime.now():%Y%m%d_%H%M%S}"  # noqa: DTZ005 - read by people
-    outputs = Path.cwd() / "outputs"
-    make_directory(outputs)
-    for number in itertools.count(1):
-        # Several runs may begin in the same second.
-        directory = outputs / (name if number == 1 else f"{name}_{number}")
-        try:
-            directory.mkdir()
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise RunDirectoryError(f"{directory}: cannot be made: {error.strerror}") from error
-        return directory
-    raise AssertionError("the numbers do not end")
+    return Path.cwd() / "outputs" / f"skillopt_{environment}_{optimizer}_{digest(identity(setup))[:8]}"
 
 
 @asynccontextmanager
@@ -74,6 +62,7 @@ async def open_run(
     """
     config = setup.config
     make_directory(directory)
+    _refuse_foreign_files(directory)
     with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
         claim(evidence, setup)
         remove_partial_files(directory)
@@ -94,6 +83,19 @@ async def open_run(
                 for warning in plan_warnings(setup):
                     run.warn(warning)
                 yield run
+
+
+_OWN_FILES = ("config.yaml", "best_skill.md", "history.json", "summary.json", "split_manifest.json", "skills", "steps")
+
+
+def _refuse_foreign_files(directory: Path) -> None:
+    """Raise unless the directory is a run's or has nothing that a run would write over."""
+    found = [name for name in _OWN_FILES if (directory / name).exists()]
+    if found and not (directory / "evidence.sqlite").exists():
+        raise RunDirectoryError(
+            f"{directory} is no run directory, and it has files that a run would write over: {', '.join(found)}",
+            hint="Name another directory in env.out_root.",
+        )
 
 
 def make_directory(directory: Path) -> None:

@@ -219,7 +219,10 @@ class Run:
             improved=state.best.skill.digest != state.seed.skill.digest,
             seed_is_perfect=saturated(state.seed, self._config.evaluation),
         )
-        return self._end(state, ended, ended.advice, seed_test=seed_test, best_test=best_test)
+        early = ""
+        if 0 < state.step < self.total_steps:
+            early = f"Ended after step {state.step} of {self.total_steps}: the selection split is solved. "
+        return self._end(state, ended, early + ended.advice, seed_test=seed_test, best_test=best_test)
 
     def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:
         """Write the end of a training that stopped early; None where not even the baseline was measured."""

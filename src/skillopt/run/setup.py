@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from skillopt.config.validation import validate_section
 from skillopt.data.splits import Splits, load_splits
 from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.environments.load import load_environment
-from skillopt.errors import ConfigError
+from skillopt.errors import ConfigError, EnvironmentLoadError, SkillOptError
 from skillopt.evaluation.acceptance import AcceptanceRule, load_acceptance
 from skillopt.skill.document import Skill
+from skillopt.types import Task
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,25 @@ def prepare(loaded: LoadedConfig) -> Setup:
         test_env_num=config.evaluation.test_env_num,
     )
     tasks = (*splits.train, *splits.val, *splits.test)
-    for task in tasks:
-        environment.check(task)
-    warnings = (*splits.warnings, *environment.warnings(tasks))
+    warnings = (*splits.warnings, *_checked(environment, tasks))
     rule = config.evaluation.acceptance
     acceptance = None if rule is None else load_acceptance(rule)
     return Setup(loaded, splits, environment, _seed_skill(loaded), warnings, acceptance)
+
+
+def _checked(environment: Environment[EnvironmentSettings], tasks: Sequence[Task]) -> tuple[str, ...]:
+    """Check every task and return the environment's warnings. The declared seam to what users write for both."""
+    try:
+        for task in tasks:
+            environment.check(task)
+        return tuple(environment.warnings(tasks))
+    except SkillOptError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise EnvironmentLoadError(
+            f"environment {environment.name}: checking the tasks raised {type(error).__name__}: {error}",
+            hint="Its check and warnings raise DataError for a task that lacks something, and nothing else.",
+        ) from error
 
 
 def _seed_skill(loaded: LoadedConfig) -> Skill:

@@ -95,6 +95,8 @@ class Skill:
         Raises:
             SkillError: If the file is missing, a directory, unreadable or not UTF-8, or its text is no skill.
         """
+        if Path(path).exists() and not Path(path).is_dir() and not Path(path).is_file():
+            raise SkillError(f"skill file {path}: this is no regular file", hint="Name a Markdown file.")
         try:
             text = Path(path).read_bytes().decode("utf-8")
         except FileNotFoundError:

@@ -27,8 +27,6 @@ def show_outcome(outcome: Outcome) -> None:
     if summary.get("simulated"):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     say(f"{outcome.state.value}: {plain(outcome.message)}", style="bold")
-    if summary.get("stopped_early"):
-        say(f"Ended before its last step: {summary['stopped_early']}.")
     table = new_table("solved", "seed skill", "best skill", "difference")
     for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
         seed, best = summary[split]["seed"], summary[split]["best"]

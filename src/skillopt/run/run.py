@@ -219,9 +219,8 @@ class Run:
             improved=state.best.skill.digest != state.seed.skill.digest,
             seed_is_perfect=saturated(state.seed, self._config.evaluation),
         )
-        early = ""
-        if 0 < state.step < self.total_steps:
-            early = f"Ended after step {state.step} of {self.total_steps}: the selection split is solved. "
+        reason = self.stop_reason(state)
+        early = f"Ended after step {state.step} of {self.total_steps}: {reason}. " if reason and state.step else ""
         return self._end(state, ended, early + ended.advice, seed_test=seed_test, best_test=best_test)
 
     def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:

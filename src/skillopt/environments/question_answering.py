@@ -6,7 +6,6 @@ otherwise is mapped by `env.fields`. The skill is no part of the prompt: the har
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Self
@@ -63,15 +62,6 @@ class QuestionAnsweringSettings(ScorerSettings):
         if not shown_fields:
             raise ValueError("it shows no field of the task, so all tasks would look the same; put {question} in it")
         return prompt
-
-    @field_validator("answer_pattern")
-    @classmethod
-    def _extraction_compiles(cls, pattern: str) -> str:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
-        return pattern
 
     @model_validator(mode="after")
     def _extraction_is_complete(self) -> Self:

@@ -66,7 +66,8 @@ class ScorerSettings(EnvironmentSettings):
             + f"known: {', '.join(SCORERS)}, module:function, file.py:function"
         )
 
-    @field_validator("pattern")
+    # An environment that extends these settings may bring a pattern of its own.
+    @field_validator("pattern", "answer_pattern", check_fields=False)
     @classmethod
     def _compiles(cls, pattern: str) -> str:
         try:

@@ -8,8 +8,8 @@ import pytest
 from tests.support.values import append, measured, patch, rollout
 
 from skillopt.skill.document import Skill
-from skillopt.state import Candidate, Selected, State, Step
-from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch
+from skillopt.state import Candidate, Selected, SlowUpdate, State, Step
+from skillopt.types import Action, Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch
 
 SEED = measured([0, 0, 1], "# Seed\n")
 BEFORE = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=2, budget=3)
@@ -76,3 +76,22 @@ def test_a_candidate_holds_what_was_applied() -> None:
     assert CANDIDATE.applied == (append("kept"),)
     assert all(isinstance(edit, Edit) for edit in CANDIDATE.applied)
     assert patch().edits == ()
+
+
+def test_an_epoch_is_compared_with_what_the_one_before_it_left() -> None:
+    """The guidance of a slow update is part of what the next epoch begins with."""
+    first = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=1, budget=3)
+    assert first.previous == SEED.skill
+    later = first.after(step(Action.ACCEPT)).next_step(epoch=1, budget=3)
+    assert later.previous == SEED.skill
+    guided = Skill.parse("# Guided\n")
+    result = SlowUpdate(1, Comparison("mixed", (), (), ()), "", "", guided, step(Action.ACCEPT).decision)
+    ended = later.after_slow_update(result)
+    assert (ended.current.skill, ended.current.slow_update, ended.current.step) == (guided, 1, 2)
+    assert ended.next_step(epoch=2, budget=3).previous == guided
+
+
+@pytest.mark.parametrize("action", [Action.REJECT, Action.NO_CONTENT, Action.SKIP_NO_CHANGE, Action.SKIP_UNMEASURED])
+def test_guidance_that_was_not_accepted_changes_nothing(action: Action) -> None:
+    result = SlowUpdate(2, Comparison("mixed", (), (), ()), "", "x", Skill.parse("y"), step(action).decision)
+    assert BEFORE.after_slow_update(result) == BEFORE

@@ -233,7 +233,7 @@ async def test_rejected_edits_are_shown_to_the_next_reflection(open_bench: OpenB
     """F89, F90."""
     bench = open_bench(optimizer=USELESS, settings={"train.num_epochs": 2})
     await train(bench)
-    first, second = (request.messages[1].content for request in bench.optimizer.requests)
+    first, second = (one.messages[1].content for one in bench.optimizer.requests if one.place.stage == "reflect")
     assert "Be brief." not in first
     assert "Be brief." in second
     assert "at most 0.0% was still possible, not above 0.0%" in second or "not strictly higher" in second
@@ -454,6 +454,7 @@ TRAINER, GATE, REFLECT, AGGREGATE = (
     "step/test_reflect.py",
     "step/test_aggregate.py",
 )
+SLOW, COMPARISON = "epoch/test_slow_update.py", "epoch/test_comparison.py"
 SHOWN_BY = {
     "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
     "train.train_size": (TRAINER, "test_train_size_takes_the_first_tasks"),
@@ -468,6 +469,13 @@ SHOWN_BY = {
     "optimizer.min_learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.lr_scheduler": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.near_duplicate": (AGGREGATE, "test_how_alike_duplicates_are_is_a_setting"),
+    "optimizer.use_slow_update": (SLOW, "test_without_it_nothing_is_compared_and_nothing_written"),
+    "optimizer.slow_update_samples": (COMPARISON, "test_so_many_training_tasks_are_compared_and_drawn_by_the_seed"),
+    "optimizer.longitudinal_pair_policy": (COMPARISON, "test_the_policy_decides_which_pairs_are_shown"),
+    "optimizer.slow_update_gate_with_selection": (
+        SLOW,
+        "test_guidance_that_scores_lower_is_rejected_or_applied_and_measured_anew",
+    ),
     "skill.max_tokens": ("step/test_update.py", "test_what_no_target_could_mend_is_not_sent_for_repair"),
     "evaluation.use_gate": (TRAINER, "test_without_a_gate_training_goes_on_with_what_scored_lower"),
     "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),

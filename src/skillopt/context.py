@@ -16,6 +16,7 @@ from skillopt.events import Event
 from skillopt.models.base import ReplySchema
 from skillopt.models.structured import Answer, ReplyT
 from skillopt.skill.document import Skill
+from skillopt.state import SlowUpdate, State
 from skillopt.types import Message, Place, Rollout, Task
 
 
@@ -35,6 +36,15 @@ class StageContext(Protocol):
     @property
     def selection(self) -> tuple[Task, ...]:
         """The selection split, in its order."""
+        ...
+
+    @property
+    def training(self) -> tuple[Task, ...]:
+        """The training split, in its order."""
+        ...
+
+    def saturated(self, state: State) -> bool:
+        """Whether no candidate can be strictly higher than the current skill any more."""
         ...
 
     async def ask(
@@ -70,6 +80,10 @@ class StageContext(Protocol):
 
     def count(self, name: str) -> None:
         """Add one to a named counter of the step's record, such as `merge_fallbacks`."""
+        ...
+
+    def commit_slow_update(self, before: State, result: SlowUpdate) -> State:
+        """Make a slow update final and return the state it leaves."""
         ...
 
     def emit(self, event: Event) -> None:

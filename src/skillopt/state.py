@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from skillopt.rejections import Rejection, Rejections
 from skillopt.skill.document import Skill
-from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Rollout, Task
+from skillopt.types import Action, Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Rollout, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +16,14 @@ class Measured:
     Attributes:
         skill: The skill.
         rollouts: One for each selection task, in the order of the split; all of them measured.
-        step: The step that made the skill; 0 for the seed.
+        step: The step that made the skill, or that a slow update followed; 0 for the seed.
+        slow_update: The epoch whose slow update made the skill; 0 where a step did.
     """
 
     skill: Skill
     rollouts: tuple[Rollout, ...]
     step: int = 0
+    slow_update: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class State:
         current: The skill that training goes on with.
         best: The skill with the highest gate score so far.
         rejections: The edits that were tried and lost.
+        previous: The skill at the end of the previous epoch; the seed skill during the first one.
     """
 
     seed: Measured
@@ -45,10 +48,13 @@ class State:
     step: int = 0
     budget: int = 0
     rejections: Rejections = field(default_factory=Rejections)
+    previous: Skill = field(default_factory=Skill)
 
     def next_step(self, *, epoch: int, budget: int) -> State:
         """Return the state at the beginning of the next step."""
-        return replace(self, epoch=epoch, step=self.step + 1, budget=budget)
+        # What the last slow update left is what the new epoch is compared with at its end.
+        previous = self.previous if epoch == self.epoch else self.current.skill
+        return replace(self, epoch=epoch, step=self.step + 1, budget=budget, previous=previous)
 
     def after(self, step: Step) -> State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
@@ -56,11 +62,18 @@ class State:
         if decision.action is Action.REJECT:
             rejection = Rejection(self.step, step.candidate.applied, decision.reason)
             return replace(self, rejections=self.rejections.add(rejection))
+        return self._following(decision, step.candidate.skill)
+
+    def after_slow_update(self, result: SlowUpdate) -> State:
+        """Return the state a slow update leaves: the same rule as for a step."""
+        return self._following(result.decision, result.candidate, slow_update=result.epoch)
+
+    def _following(self, decision: Decision, candidate: Skill, *, slow_update: int = 0) -> State:
         if not decision.accepted:
             return self
         place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
         rollouts = tuple(sorted(decision.rollouts, key=lambda rollout: place[rollout.task.id]))
-        measured = Measured(step.candidate.skill, rollouts, self.step)
+        measured = Measured(candidate, rollouts, self.step, slow_update)
         return replace(self, current=measured, best=measured if decision.new_best else self.best)
 
 
@@ -115,3 +128,24 @@ class Step:
     def discarded(self) -> tuple[Discarded, ...]:
         """All proposals that ended before selection."""
         return tuple(entry for patch in (*self.patches, self.merged) for entry in patch.discarded)
+
+
+@dataclass(frozen=True, slots=True)
+class SlowUpdate:
+    """What the slow update of an epoch made.
+
+    Attributes:
+        epoch: From 2.
+        comparison: What the optimizer looked back on.
+        reasoning: Its words.
+        guidance: The text as it came, without white space around it; "" where none came.
+        candidate: The skill with the guidance; the current one where the text is no guidance.
+        decision: The gate's, or why there was nothing to decide.
+    """
+
+    epoch: int
+    comparison: Comparison
+    reasoning: str
+    guidance: str
+    candidate: Skill
+    decision: Decision

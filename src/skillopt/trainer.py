@@ -1,7 +1,8 @@
-"""The training loop: rollout, reflect, aggregate, select, update, gate."""
+"""The training loop: rollout, reflect, aggregate, select, update, gate; between epochs the slow update."""
 
 from __future__ import annotations
 
+from skillopt.epoch.slow_update import slow_update
 from skillopt.events import StageStarted
 from skillopt.learning_rate import edit_budget
 from skillopt.run.outcome import Outcome
@@ -31,6 +32,7 @@ async def train(run: Run) -> Outcome:
             candidate = await update(run, state, selected)
             decision = await gate(run, state, candidate)
             state = run.commit(state, Step(batch, rollouts, patches, merged, selected, candidate, decision))
+        state = await slow_update(run, state, epoch)
     return await measure_result(run, state)
 
 

@@ -25,7 +25,6 @@ from skillopt.config.schema import Config
         ("model.reasoning_effort", "model.target.reasoning_effort"),
         ("train.accumulation", "train.batch_size"),
         ("train.steps_per_epoch", "follows from"),
-        ("optimizer.use_slow_update", "not available yet"),
         ("optimizer.use_meta_skill", "not available yet"),
         ("optimizer.skill_update_mode", "not available yet"),
         ("optimizer.lr_control_mode", "not available yet"),

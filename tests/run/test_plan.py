@@ -78,7 +78,7 @@ async def test_the_plan_holds_for_other_shapes_of_training(tmp_path: Path, setti
 
 def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     """16 training tasks at 4 a step, twice over: 8 steps, each with up to 2 + 1 minibatches of 2."""
-    found = planned(tmp_path)
+    found = planned(tmp_path, optimizer__use_slow_update=False)
     assert {entry.stage: entry.calls for entry in found.stages} == {
         "baseline": (8, 8),
         "rollout": (16, 32),
@@ -91,6 +91,18 @@ def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     }
     assert found.calls("target") == (32, 120)
     assert found.calls("optimizer") == (0, 112)
+
+
+@pytest.mark.parametrize(
+    ("samples", "policy", "target"), [(20, "mixed", 2 * 16 + 8), (5, "mixed", 2 * 5 + 8), (5, "changed", 2 * 16 + 8)]
+)
+def test_every_end_of_an_epoch_but_the_first_looks_back(tmp_path: Path, samples: int, policy: str, target: int) -> None:
+    """Both skills on the sample, or as far as changed scores are looked for; then the gate. Two calls at most."""
+    settings = {"optimizer__slow_update_samples": samples, "optimizer__longitudinal_pair_policy": policy}
+    for epochs in (1, 2, 4):
+        found = planned(tmp_path, train__num_epochs=epochs, **settings)
+        ends = [entry.calls for entry in found.stages if entry.stage == "slow_update"]
+        assert ends == ([(0, (epochs - 1) * target), (0, (epochs - 1) * 2)] if epochs > 1 else [])
 
 
 def test_merges_are_counted_for_both_sides_and_all_levels(tmp_path: Path) -> None:
@@ -110,7 +122,9 @@ def test_an_unchanged_skill_does_every_task_once(tmp_path: Path, epochs: int, ro
 
 def test_what_is_switched_off_is_not_planned(tmp_path: Path) -> None:
     assert stage(planned(tmp_path, evaluation__eval_test=False), "test").calls == (0, 0)
-    still = planned(tmp_path, optimizer__learning_rate=0, optimizer__lr_scheduler="constant")
+    still = planned(
+        tmp_path, optimizer__learning_rate=0, optimizer__lr_scheduler="constant", optimizer__use_slow_update=False
+    )
     assert still.calls("optimizer") == (0, 0)
     assert stage(still, "gate").calls == (0, 0)
     assert stage(still, "test").calls == (8, 8)

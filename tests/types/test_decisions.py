@@ -25,4 +25,5 @@ def test_the_actions_have_the_public_names() -> None:
         "skip_no_patches",
         "skip_no_change",
         "skip_unmeasured",
+        "no_content",
     }

@@ -11,7 +11,17 @@ from contextlib import contextmanager
 
 from skillopt.cli.streams import discard, is_live, plain, write_utf_8
 from skillopt.cli.terminal import say
-from skillopt.events import Event, RunEnded, RunStarted, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import (
+    EpochStageCommitted,
+    Event,
+    RunEnded,
+    RunStarted,
+    Spent,
+    StageProgress,
+    StageStarted,
+    StepCommitted,
+    Warned,
+)
 from skillopt.run.event_log import event_json
 
 
@@ -60,13 +70,13 @@ class Lines:
                 # The totals that count the stage's last call follow its last progress.
                 say(f"{self._finished}  {spent_line(event)}")
                 self._finished = ""
-            case RunStarted() | StepCommitted() | Warned():
+            case RunStarted() | StepCommitted() | EpochStageCommitted() | Warned():
                 say(headline(event))
             case StageStarted() | StageProgress() | Spent() | RunEnded():
                 pass
 
 
-def headline(event: RunStarted | StepCommitted | Warned) -> str:
+def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -> str:
     """Return the line, or lines, that an event is worth in a log."""
     match event:
         case RunStarted():
@@ -80,6 +90,8 @@ def headline(event: RunStarted | StepCommitted | Warned) -> str:
             return f"warning: {plain(event.message)}"
         case StepCommitted():
             return _step_line(event)
+        case EpochStageCommitted():
+            return _epoch_line(event)
 
 
 def _step_line(event: StepCommitted) -> str:
@@ -90,6 +102,14 @@ def _step_line(event: StepCommitted) -> str:
     training = f"train {record['rollout_solved']}/{record['rollout_n']}"
     where = f"step {record['step']} (epoch {record['epoch']})"
     return f"{where}: {training}, selection {selection}: {record['action']}, {plain(str(record['reason']))}"
+
+
+def _epoch_line(event: EpochStageCommitted) -> str:
+    value = event.record[event.stage]
+    assert isinstance(value, dict), "a stage between epochs stands in the record under its name"
+    selection = f"{event.record['val_solved']}/{event.record['val_n']} ({percent(event.record['val_acc'])})"
+    name = event.stage.replace("_", " ")
+    return f"{name} (epoch {event.epoch}): selection {selection}: {value['action']}, {plain(str(value['reason']))}"
 
 
 def percent(value: object) -> str:

@@ -114,7 +114,7 @@ class GradientSettings(Section):
 
 
 class OptimizerSettings(Section):
-    """How large the steps are."""
+    """How large the steps are, and what happens between epochs."""
 
     learning_rate: Count = 4
     """Most edits a step. 0 applies nothing."""
@@ -124,6 +124,15 @@ class OptimizerSettings(Section):
     """How the edit budget goes from `learning_rate` to `min_learning_rate`."""
     near_duplicate: Annotated[float, Field(ge=0.0, le=100.0)] = 90.0
     """Similarity (0 to 100) from which two edits are merged without a model; 100 merges equal ones only."""
+    use_slow_update: bool = True
+    """At the end of every epoch from the second on, look back and write guidance into the skill's protected section."""
+    slow_update_samples: Positive = 20
+    """Training tasks on which the skills of two epochs are compared."""
+    longitudinal_pair_policy: Literal["mixed", "changed", "unchanged"] = "mixed"
+    """Which compared tasks the optimizer sees: all; those whose score changed, looked for among further training tasks
+    until there are `slow_update_samples` of them; or those whose score did not change."""
+    slow_update_gate_with_selection: bool = True
+    """Accept new guidance only if the gate does; false applies it unconditionally and measures the skill again."""
 
     @property
     def lowest_learning_rate(self) -> int:
@@ -214,7 +223,7 @@ class Config(Section):
     gradient: GradientSettings = GradientSettings()
     """Reflection and merging."""
     optimizer: OptimizerSettings = OptimizerSettings()
-    """Edit budget and its schedule."""
+    """Edit budget and its schedule, slow update."""
     skill: SkillSettings = SkillSettings()
     """Limits of the trained document."""
     evaluation: EvaluationSettings = EvaluationSettings()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from skillopt.events import Spent
 from skillopt.models.base import ChatReply
 from skillopt.models.meter import Meter
 from skillopt.models.prices import Prices
-from skillopt.types import Place, Rollout
+from skillopt.types import Place, Role, Rollout
 
 
 class Accounts:
@@ -34,3 +35,14 @@ class Accounts:
     def use_reply(self, place: Place, reply: ChatReply, recorded: bool) -> None:  # noqa: FBT001 - `ReplyObserver`
         """Count an optimizer reply, whether the evidence answered or it was paid."""
         self.used.add("optimizer", place, reply.usage, self.prices.dollars("optimizer", reply.usage))
+
+    def spent(self) -> Spent:
+        """Return the running totals, by role."""
+        roles: tuple[Role, ...] = ("target", "optimizer")
+        used = {role: self.used.total(role) for role in roles}
+        return Spent(
+            paid_calls={role: self.paid.total(role).usage.calls for role in roles},
+            used_calls={role: used[role].usage.calls for role in roles},
+            used_tokens={role: used[role].usage.tokens for role in roles},
+            dollars={role: used[role].dollars for role in roles},
+        )

@@ -15,9 +15,10 @@ from typing import Any
 from skillopt.config.schema import Config, EvaluationSettings
 from skillopt.evaluation.scores import format_solved, mean_gate_score, solved
 from skillopt.models.meter import MeterRow, total
+from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import Measured, State, Step
-from skillopt.types import Action, EditState, Rollout
+from skillopt.types import Action, Decision, EditState, Rollout
 
 SCHEMA_VERSION = 1
 
@@ -49,11 +50,9 @@ def baseline_record(config: Config, seed: Measured, *, rows: Iterable[MeterRow],
         "action": "baseline",
         "reason": "the seed skill on the selection split",
         "train_acc": None,
-        **_standing(config.evaluation, state),
+        **standing(config.evaluation, state),
         "candidate_val_acc": None,
         "candidate_val_acc_upper_bound": None,
-        "skill_len": len(seed.skill.text),
-        "skill_tokens": estimate_tokens(seed.skill.text),
         **spending(rows, step=0),
         "timing": dict(timing),
     }
@@ -90,8 +89,8 @@ def step_record(
         "action": step.decision.action.value,
         "reason": step.decision.reason,
         "train_acc": training["hard"],
-        **_standing(config.evaluation, after),
-        **_candidate(config.evaluation, step),
+        **standing(config.evaluation, after),
+        **judged(step.decision, step.candidate.skill),
         "rollout_hard": training["hard"],
         "rollout_soft": training["soft"],
         "rollout_n": training["measured"],
@@ -100,15 +99,13 @@ def step_record(
         "edit_budget": before.budget,
         **_edits(step),
         "counters": dict(sorted(counters.items())),
-        "skill_len": len(after.current.skill.text),
-        "skill_tokens": estimate_tokens(after.current.skill.text),
         **spending(rows, step=after.step),
         "timing": dict(timing),
     }
 
 
-def _standing(evaluation: EvaluationSettings, state: State) -> Record:
-    """The skill that training goes on with, and the best one, on the selection split."""
+def standing(evaluation: EvaluationSettings, state: State) -> Record:
+    """Return how the skill that training goes on with, and the best one, stand: scores, origins, size."""
     current = split_scores(state.current.rollouts)
     return {
         "val_acc": current["hard"],
@@ -121,18 +118,19 @@ def _standing(evaluation: EvaluationSettings, state: State) -> Record:
         "best_score": _gate_score(evaluation, state.best.rollouts),
         "best_step": state.best.step,
         "best_origin": _origin(state.best),
+        "skill_len": len(state.current.skill.text),
+        "skill_tokens": estimate_tokens(state.current.skill.text),
     }
 
 
-def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
-    """The candidate on the selection split; its scores are null where the gate stopped early or gave no verdict."""
-    decision = step.decision
+def judged(decision: Decision, candidate: Skill) -> Record:
+    """Return how a candidate did on the selection split; no scores where the gate stopped early or gave no verdict."""
     whole = decision.candidate_score is not None
     scores = split_scores(decision.rollouts)
     bound = decision.upper_bound
     return {
-        "candidate_hash": step.candidate.skill.digest[:16],
-        "candidate_skill_len": len(step.candidate.skill.text),
+        "candidate_hash": candidate.short_digest,
+        "candidate_skill_len": len(candidate.text),
         "candidate_val_acc": scores["hard"] if whole else None,
         "candidate_val_acc_upper_bound": _hard_bound(decision.rollouts, decision.total) if decision.rollouts else None,
         "selection_hard": scores["hard"] if whole else None,
@@ -235,6 +233,8 @@ def _gate_score(evaluation: EvaluationSettings, rollouts: Sequence[Rollout]) -> 
 
 
 def _origin(measured: Measured) -> str:
+    if measured.slow_update:
+        return f"slow_update_epoch_{measured.slow_update:02d}"
     return f"step_{measured.step:04d}" if measured.step else "initial_skill"
 
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from skillopt.config.schema import Config
 from skillopt.data.splits import steps_per_epoch
 from skillopt.models.prices import Prices
 from skillopt.run.setup import Setup
@@ -29,6 +31,8 @@ _INSTRUCTION_TOKENS = 400
 """The fixed part of an optimizer prompt."""
 _ASKED_AGAIN = 1
 """How often a reply that cannot be used is asked for again."""
+_Row: TypeAlias = tuple[Role, str, int, int]
+"""Whose calls, the stage, and how many calls at least and at most."""
 FEW_STEPS = 3
 """Fewer proposals than this give the gate hardly a chance."""
 FEW_TASKS = 10
@@ -89,7 +93,7 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     tests = test if config.evaluation.eval_test else 0
     proposing = steps if config.optimizer.learning_rate else 0
     asked = proposing * (1 + _ASKED_AGAIN)
-    rows: tuple[tuple[Role, str, int, int], ...] = (
+    rows: tuple[_Row, ...] = (
         ("target", "baseline", val, val),
         ("target", "rollout", train, train * config.train.num_epochs),
         ("optimizer", "reflect", 0, asked * minibatches),
@@ -97,10 +101,29 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
         ("target", "gate", 0, proposing * val),
-        ("target", "test", tests, 2 * tests if proposing else tests),
+        *_between_epochs(setup),
+        ("target", "test", tests, 2 * tests if proposing or _looks_back(config) else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
     return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+
+
+def _looks_back(config: Config) -> bool:
+    return config.optimizer.use_slow_update and config.train.num_epochs > 1
+
+
+def _between_epochs(setup: Setup) -> tuple[_Row, ...]:
+    """The stages at the end of every epoch from the second on: both skills on the compared tasks, a call, a gate."""
+    config, train = setup.config, len(setup.splits.train)
+    if not _looks_back(config):
+        return ()
+    optimizer, ends = config.optimizer, config.train.num_epochs - 1
+    everything = optimizer.longitudinal_pair_policy == "changed"
+    compared = train if everything else min(train, optimizer.slow_update_samples)
+    return (
+        ("target", "slow_update", 0, ends * (2 * compared + len(setup.splits.val))),
+        ("optimizer", "slow_update", 0, ends * (1 + _ASKED_AGAIN)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +177,7 @@ def _merge_calls(patches: int, size: int) -> int:
     )
 
 
-def _stage(row: tuple[Role, str, int, int], sizes: _Sizes, prices: Prices) -> PlannedStage:
+def _stage(row: _Row, sizes: _Sizes, prices: Prices) -> PlannedStage:
     role, stage, *calls = row
     prompt, answer = (sizes.target_prompt, sizes.answer) if role == "target" else (sizes.optimizer_prompt, sizes.reply)
     low, high = (

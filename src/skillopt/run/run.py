@@ -14,22 +14,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from skillopt.config.schema import Config
 from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.digests import generator
 from skillopt.environments.base import Environment, EnvironmentSettings
-from skillopt.errors import SkillOptError, TransientModelError
+from skillopt.errors import SkillOptError
 from skillopt.evaluation.scores import mean_gate_score
-from skillopt.events import Event, RunEnded, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import EpochStageCommitted, Event, RunEnded, StageProgress, StageStarted, StepCommitted, Warned
 from skillopt.models.base import ReplySchema
 from skillopt.models.journal import JournaledModel
-from skillopt.models.structured import Answer, ReplyT, ask
+from skillopt.models.structured import Answer, ReplyT
 from skillopt.run.accounts import Accounts
+from skillopt.run.asking import Asker
+from skillopt.run.epoch_records import slow_update_record, with_epoch_stage
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.history import baseline_record, step_record
+from skillopt.run.history import Record, baseline_record, step_record
 from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state
@@ -38,11 +39,8 @@ from skillopt.run.stage_clock import StageClock
 from skillopt.run.summary import run_card, summary
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
-from skillopt.state import Measured, State, Step
-from skillopt.types import Decision, Failure, Message, Place, Role, Rollout, Task
-
-_ANSWER = "answer"
-"""The key, with a place, of a structured answer that the run went on without."""
+from skillopt.state import Measured, SlowUpdate, State, Step
+from skillopt.types import Decision, Message, Place, Rollout, Task
 
 
 class Run:
@@ -76,7 +74,8 @@ class Run:
         self._evidence = evidence
         self._events = events
         self._accounts = accounts
-        self._optimizer = JournaledModel(models.optimizer, evidence, role="optimizer", on_reply=accounts.use_reply)
+        optimizer = JournaledModel(models.optimizer, evidence, role="optimizer", on_reply=accounts.use_reply)
+        self._asker = Asker(optimizer, evidence, self.count)
         self._evaluator = open_evaluator(setup, models, evidence, observer=self._observe, part_of_a_run=True)
         self._views = Views(directory)
         self._decisions: list[Decision] = []
@@ -100,6 +99,11 @@ class Run:
         """The selection split, in its order."""
         return self.splits.val
 
+    @property
+    def training(self) -> tuple[Task, ...]:
+        """The training split, in its order."""
+        return self.splits.train
+
     async def ask(
         self,
         messages: Sequence[Message],
@@ -110,29 +114,7 @@ class Run:
         may_fall_back: bool = False,
     ) -> Answer[ReplyT]:
         """Ask the optimizer for a structured reply; what had to be repaired, asked again or dropped is counted."""
-        given_up = self._evidence.get_given_up(_ANSWER, place)
-        if given_up is not None:
-            return self._without_answer(given_up)
-        try:
-            answer = await ask(self._optimizer, messages, place, schema, reply_schema=reply_schema)
-        except TransientModelError as error:
-            if not may_fall_back:
-                raise
-            given_up = Failure("error", place.stage, type(error).__name__, error.message)
-            self._evidence.put_given_up(_ANSWER, place, given_up)
-            return self._without_answer(given_up)
-        for name, happened in (
-            ("replies_repaired", answer.repaired),
-            ("replies_asked_again", answer.asked_again),
-            ("replies_dropped", answer.value is None),
-        ):
-            if happened:
-                self.count(name)
-        return answer
-
-    def _without_answer(self, given_up: Failure) -> Answer[Any]:
-        self.count(f"provider_failed_{given_up.error_type}")
-        return Answer(None, dropped=given_up.message)
+        return await self._asker.ask(messages, place, schema, reply_schema=reply_schema, may_fall_back=may_fall_back)
 
     async def measure(
         self, skill: Skill, tasks: Sequence[Task], place: Place, *, most_unmeasured: int | None = None
@@ -154,8 +136,8 @@ class Run:
             self._clock.start(event.stage)
             self._done, self._total = 0, event.total
         self._events.emit(event)
-        if isinstance(event, StageProgress | StepCommitted):
-            self._events.emit(self._spent())
+        if isinstance(event, StageProgress | StepCommitted | EpochStageCommitted):
+            self._events.emit(self._accounts.spent())
 
     def epochs(self) -> range:
         """The epochs, from 1."""
@@ -183,7 +165,7 @@ class Run:
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
         self._state = State(seed=seed, current=seed, best=seed)
-        record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing(0))
+        record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing("step 0"))
         self._views.write_baseline(seed, record)
         self.emit(StepCommitted(record))
         warning = baseline_warning(self._gate_score(seed), seed.rollouts, target=self._config.model.target.name)
@@ -202,12 +184,37 @@ class Run:
             step_in_epoch=(after.step - 1) % self.steps_per_epoch,
             counters=self._counters,
             rows=self._accounts.used.rows(),
-            timing=self._timing(after.step),
+            timing=self._timing(f"step {after.step}"),
         )
         self._counters.clear()
         self._decisions.append(step.decision)
         self._views.write_step(after, step, record)
         self.emit(StepCommitted(record))
+        return after
+
+    def commit_slow_update(self, before: State, result: SlowUpdate) -> State:
+        """Commit a slow update: what training goes on with, and the views."""
+        after = before.after_slow_update(result)
+        self._decisions.append(result.decision)
+        value = slow_update_record(self._config.evaluation, result, self._counters)
+        self._views.write_slow_update_files(result, value)
+        return self._commit_epoch_stage(after, "slow_update", value)
+
+    def _commit_epoch_stage(self, after: State, stage: str, value: Record) -> State:
+        """Write the record of the epoch's last step anew, with a stage that followed it."""
+        self._state = after
+        record = with_epoch_stage(
+            self._views.records[-1],
+            after,
+            stage,
+            value,
+            evaluation=self._config.evaluation,
+            rows=self._accounts.used.rows(),
+            timing=self._timing(f"{stage} of epoch {after.epoch}"),
+        )
+        self._counters.clear()
+        self._views.write_epoch_stage(after, record)
+        self.emit(EpochStageCommitted(stage, after.epoch, record))
         return after
 
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
@@ -253,9 +260,9 @@ class Run:
         evaluation = self._config.evaluation
         return mean_gate_score(measured.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
 
-    def _timing(self, step: int) -> dict[str, float]:
-        """Seconds by stage since the last step, as they were when the step was committed first."""
-        timing, name = self._clock.stop(), f"timing of step {step}"
+    def _timing(self, what: str) -> dict[str, float]:
+        """Seconds by stage since the last commit, as they were when `what` was committed first."""
+        timing, name = self._clock.stop(), f"timing of {what}"
         recorded = self._evidence.get_meta(name)
         if recorded is not None:
             return json.loads(recorded)
@@ -285,13 +292,3 @@ class Run:
         self._views.write_summary(value)
         self.emit(RunEnded(ended.value, message, value))
         return Outcome(ended, message, self.directory, state.best.skill, value)
-
-    def _spent(self) -> Spent:
-        roles: tuple[Role, ...] = ("target", "optimizer")
-        used = {role: self._accounts.used.total(role) for role in roles}
-        return Spent(
-            paid_calls={role: self._accounts.paid.total(role).usage.calls for role in roles},
-            used_calls={role: used[role].usage.calls for role in roles},
-            used_tokens={role: used[role].usage.tokens for role in roles},
-            dollars={role: used[role].dollars for role in roles},
-        )

@@ -1,8 +1,9 @@
 """Stage 6, validation: the candidate replaces the current skill only if it scores strictly higher.
 
-`decide` is the gate, a pure function: paired scores in, decision and its reason in words out. `gate` measures for it,
-in blocks of a fixed order, and stops early where that loses nothing: once the candidate can no longer get above the
-current score even if it solves all that is left, the decision is the one the full measurement would give.
+`decide` is the gate, a pure function: paired scores in, decision and its reason in words out. `judge` measures for it,
+whoever made the candidate, a step or the slow update: in blocks of a fixed order, and with an early stop where that
+loses nothing. Once the candidate can no longer get above the current score even if it solves all that is left, the
+decision is the one the full measurement would give.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from skillopt.evaluation.runner import unmeasured_allowed
 from skillopt.evaluation.scores import gate_value, mean_gate_score
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.events import StageStarted
+from skillopt.skill.document import Skill
 from skillopt.state import Candidate, Measured, State
 from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
 
@@ -25,16 +27,31 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     """Measure the candidate on the selection split as far as it takes, and decide."""
     evaluation = run.config.evaluation
     if not candidate.changed:
-        return _no_verdict(state, candidate, evaluation)
-    run.emit(StageStarted("gate", state.epoch, state.step, len(run.selection)))
+        return _nothing_to_judge(state, candidate, evaluation)
+    return await judge(run, state, candidate.skill, Place("gate", state.epoch, state.step), evaluation=evaluation)
+
+
+async def judge(
+    run: StageContext, state: State, skill: Skill, place: Place, *, evaluation: EvaluationSettings
+) -> Decision:
+    """Measure a skill that may replace the current one on the selection split, as far as it takes, and decide.
+
+    Args:
+        run: The run.
+        state: Whose current and best skill it is compared with.
+        skill: The candidate.
+        place: Who asks.
+        evaluation: The rule; without a gate every task is measured.
+    """
+    run.emit(StageStarted(place.stage, state.epoch, state.step, len(run.selection)))
     values = {rollout.task.id: _value(rollout, evaluation) for rollout in state.current.rollouts}
     order = sorted(run.selection, key=lambda task: values[task.id])
-    place, may_miss = Place("gate", state.epoch, state.step), unmeasured_allowed(evaluation.max_unmeasured, len(order))
+    may_miss = unmeasured_allowed(evaluation.max_unmeasured, len(order))
     rollouts: list[Rollout] = []
     while len(rollouts) < len(order):
         block = _next_block(order[len(rollouts) :], values, rollouts, evaluation)
         missing = sum(not rollout.measured for rollout in rollouts)
-        rollouts += await run.measure(candidate.skill, block, place, most_unmeasured=may_miss - missing)
+        rollouts += await run.measure(skill, block, place, most_unmeasured=may_miss - missing)
         if evaluation.use_gate and _upper_sum(rollouts, len(order), evaluation) <= sum(values.values()):
             break
     return decide(state.current, state.best, rollouts, evaluation=evaluation)
@@ -102,14 +119,18 @@ def _verdict(
     return (Action.ACCEPT_NEW_BEST if candidate > best else Action.ACCEPT), f"strictly higher: {numbers}"
 
 
-def _no_verdict(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
-    """Nothing to measure: the candidate is the current skill."""
+def no_verdict(state: State, action: Action, reason: str, *, evaluation: EvaluationSettings) -> Decision:
+    """Return the decision where there is nothing to measure; the current skill stays."""
+    rollouts = state.current.rollouts
+    return Decision(action, reason, _mean(rollouts, evaluation), total=len(rollouts))
+
+
+def _nothing_to_judge(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
     if candidate.outcomes:
         action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
     else:
         action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"
-    total = len(state.current.rollouts)
-    return Decision(action, reason, _mean(state.current.rollouts, evaluation), total=total)
+    return no_verdict(state, action, reason, evaluation=evaluation)
 
 
 def _next_block(

@@ -52,13 +52,18 @@ def show_trajectories(rollouts: Sequence[Rollout], *, most_tokens: int) -> str:
 
 
 def _section(number: int, rollout: Rollout, most_tokens: int) -> str:
+    return f"### {number}. {rollout.task.id}\n{show_trajectory(rollout, most_tokens=most_tokens)}"
+
+
+def show_trajectory(rollout: Rollout, *, most_tokens: int) -> str:
+    """Return what the target did on one task and the verdict, each of at most `most_tokens` tokens (estimated)."""
     assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts are reflected on"
     named = {"user": "Task", "assistant": "Answer" if rollout.score.hard else "Wrong answer", "tool": "Tool"}
     turns = "\n".join(f"{named.get(turn.role, turn.role)}: {turn.content}" for turn in rollout.trajectory.turns)
     if rollout.trajectory.finish_reason == "length":
         turns += "\n(the answer was cut at the target's token limit)"
     verdict = trim_middle(_verdict(rollout.score, rollout.trajectory), most_tokens=most_tokens)
-    return f"### {number}. {rollout.task.id}\n{trim_middle(turns, most_tokens=most_tokens)}\n{verdict}".rstrip()
+    return f"{trim_middle(turns, most_tokens=most_tokens)}\n{verdict}".rstrip()
 
 
 def _verdict(score: Score, trajectory: Trajectory) -> str:

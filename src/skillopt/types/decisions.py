@@ -26,7 +26,7 @@ class SignTest:
 
 
 class Action(StrEnum):
-    """What a step did to the current skill. The first four are the public names."""
+    """What a step or a slow update did to the current skill; most are the public names."""
 
     ACCEPT_NEW_BEST = "accept_new_best"
     ACCEPT = "accept"
@@ -35,6 +35,7 @@ class Action(StrEnum):
     SKIP_NO_PATCHES = "skip_no_patches"
     SKIP_NO_CHANGE = "skip_no_change"
     SKIP_UNMEASURED = "skip_unmeasured"
+    NO_CONTENT = "no_content"
 
 
 @dataclass(frozen=True, slots=True)

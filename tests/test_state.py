@@ -8,7 +8,7 @@ import pytest
 from tests.support.values import append, measured, patch, rollout
 
 from skillopt.skill.document import Skill
-from skillopt.state import Candidate, Selected, SlowUpdate, State, Step
+from skillopt.state import Acceptance, Candidate, LookBack, MetaSkill, Selected, SlowUpdate, State, Step
 from skillopt.types import Action, Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch
 
 SEED = measured([0, 0, 1], "# Seed\n")
@@ -94,4 +94,28 @@ def test_an_epoch_is_compared_with_what_the_one_before_it_left() -> None:
 @pytest.mark.parametrize("action", [Action.REJECT, Action.NO_CONTENT, Action.SKIP_NO_CHANGE, Action.SKIP_UNMEASURED])
 def test_guidance_that_was_not_accepted_changes_nothing(action: Action) -> None:
     result = SlowUpdate(2, Comparison("mixed", (), (), ()), "", "x", Skill.parse("y"), step(action).decision)
-    assert BEFORE.after_slow_update(result) == BEFORE
+    after = BEFORE.after_slow_update(result)
+    assert (after.current, after.best) == (SEED, SEED)
+
+
+def test_what_was_looked_back_on_is_the_skill_without_the_new_guidance_and_is_gone_with_the_next_step() -> None:
+    comparison = Comparison("mixed", (), (), ())
+    result = SlowUpdate(2, comparison, "", "x", Skill.parse("y"), step(Action.ACCEPT).decision)
+    after = BEFORE.after_slow_update(result)
+    assert after.look_back == LookBack(SEED.skill, comparison)
+    assert after.next_step(epoch=3, budget=1).look_back is None
+
+
+def test_the_memory_stays_until_it_is_written_anew() -> None:
+    look_back = LookBack(SEED.skill, Comparison("mixed", (), (), ()))
+    result = MetaSkill(epoch=2, look_back=look_back, own_rollouts=True, reasoning="", content="m", memory="m",
+                       action="updated", reason="")  # fmt: skip
+    after = BEFORE.after_meta_skill(result)
+    assert after.next_step(epoch=3, budget=1).memory == "m"
+    assert after.current == SEED
+
+
+def test_accepted_edits_are_remembered_with_the_reason() -> None:
+    after = BEFORE.after(step(Action.ACCEPT))
+    assert after.accepted == (Acceptance(1, (append("kept"),), "the reason"),)
+    assert BEFORE.after(step(Action.REJECT)).accepted == ()

@@ -16,7 +16,7 @@ from skillopt.events import Event
 from skillopt.models.base import ReplySchema
 from skillopt.models.structured import Answer, ReplyT
 from skillopt.skill.document import Skill
-from skillopt.state import SlowUpdate, State
+from skillopt.state import MetaSkill, SlowUpdate, State
 from skillopt.types import Message, Place, Rollout, Task
 
 
@@ -84,6 +84,10 @@ class StageContext(Protocol):
 
     def commit_slow_update(self, before: State, result: SlowUpdate) -> State:
         """Make a slow update final and return the state it leaves."""
+        ...
+
+    def commit_meta_skill(self, before: State, result: MetaSkill) -> State:
+        """Make a meta skill final and return the state it leaves."""
         ...
 
     def emit(self, event: Event) -> None:

@@ -99,7 +99,7 @@ class EpochStageCommitted:
     """A stage between epochs is final.
 
     Attributes:
-        stage: `slow_update`.
+        stage: `slow_update` or `meta_skill`.
         epoch: The epoch that ended.
         record: The entry of the epoch's last step in history.json, written anew; it holds the stage under its name.
     """

@@ -75,10 +75,11 @@ def _line(trials: list[tuple[Edit, Rejection]]) -> str:
     times = f"tried in {steps} steps, last in step {rejection.step}" if steps > 1 else f"tried in step {rejection.step}"
     others = len(rejection.edits) - 1
     company = f" together with {others} other edit{'s' if others > 1 else ''}" if others > 0 else ""
-    return f"- {_described(edit)} ({times}{company}): {rejection.reason}"
+    return f"- {describe(edit)} ({times}{company}): {rejection.reason}"
 
 
-def _described(edit: Edit) -> str:
+def describe(edit: Edit) -> str:
+    """Return an edit in one line, each of its texts exactly as far as it is shown."""
     match edit.operation:
         case EditOperation.APPEND:
             return f"append {_quoted(edit.content)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from skillopt.rejections import Rejection, Rejections
 from skillopt.skill.document import Skill
@@ -27,6 +28,34 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Edits that were gated together and won.
+
+    Attributes:
+        step: The step that tried them.
+        edits: The edits that were applied.
+        reason: The gate's reason, in words with scores.
+    """
+
+    step: int
+    edits: tuple[Edit, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookBack:
+    """What the stages between epochs look back on.
+
+    Attributes:
+        skill: The skill that the epoch's steps left, ahead of any new guidance.
+        comparison: That skill and the one of the previous epoch's end on the same training tasks.
+    """
+
+    skill: Skill
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Where training stands.
 
@@ -39,6 +68,9 @@ class State:
         best: The skill with the highest gate score so far.
         rejections: The edits that were tried and lost.
         previous: The skill at the end of the previous epoch; the seed skill during the first one.
+        accepted: The edits that were accepted, oldest first.
+        look_back: What the slow update of this epoch's end looked back on; None before it and without one.
+        memory: What the optimizer wrote itself between epochs; it is part of no skill. "" where there is nothing yet.
     """
 
     seed: Measured
@@ -49,12 +81,15 @@ class State:
     budget: int = 0
     rejections: Rejections = field(default_factory=Rejections)
     previous: Skill = field(default_factory=Skill)
+    accepted: tuple[Acceptance, ...] = ()
+    look_back: LookBack | None = None
+    memory: str = ""
 
     def next_step(self, *, epoch: int, budget: int) -> State:
         """Return the state at the beginning of the next step."""
         # What the last slow update left is what the new epoch is compared with at its end.
         previous = self.previous if epoch == self.epoch else self.current.skill
-        return replace(self, epoch=epoch, step=self.step + 1, budget=budget, previous=previous)
+        return replace(self, epoch=epoch, step=self.step + 1, budget=budget, previous=previous, look_back=None)
 
     def after(self, step: Step) -> State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
@@ -62,11 +97,20 @@ class State:
         if decision.action is Action.REJECT:
             rejection = Rejection(self.step, step.candidate.applied, decision.reason)
             return replace(self, rejections=self.rejections.add(rejection))
-        return self._following(decision, step.candidate.skill)
+        after = self._following(decision, step.candidate.skill)
+        if not decision.accepted:
+            return after
+        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason)
+        return replace(after, accepted=(*self.accepted, acceptance))
 
     def after_slow_update(self, result: SlowUpdate) -> State:
         """Return the state a slow update leaves: the same rule as for a step."""
-        return self._following(result.decision, result.candidate, slow_update=result.epoch)
+        looked = replace(self, look_back=LookBack(self.current.skill, result.comparison))
+        return looked._following(result.decision, result.candidate, slow_update=result.epoch)
+
+    def after_meta_skill(self, result: MetaSkill) -> State:
+        """Return the state with the memory that a meta skill left."""
+        return replace(self, memory=result.memory)
 
     def _following(self, decision: Decision, candidate: Skill, *, slow_update: int = 0) -> State:
         if not decision.accepted:
@@ -149,3 +193,28 @@ class SlowUpdate:
     guidance: str
     candidate: Skill
     decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaSkill:
+    """What the meta skill of an epoch made.
+
+    Attributes:
+        epoch: From 2.
+        look_back: What the optimizer looked back on.
+        own_rollouts: Whether the comparison was made for it, since there was no slow update.
+        reasoning: Its words.
+        content: The text as it came, without white space around it; "" where none came.
+        memory: What the next epoch reads: the text, as far as it is bounded, or the last good memory.
+        action: Which of the two.
+        reason: Why, in words.
+    """
+
+    epoch: int
+    look_back: LookBack
+    own_rollouts: bool
+    reasoning: str
+    content: str
+    memory: str
+    action: Literal["updated", "kept"]
+    reason: str

@@ -1,7 +1,8 @@
-"""The training loop: rollout, reflect, aggregate, select, update, gate; between epochs the slow update."""
+"""The training loop: rollout, reflect, aggregate, select, update, gate; between epochs slow update, meta skill."""
 
 from __future__ import annotations
 
+from skillopt.epoch.meta_skill import meta_skill
 from skillopt.epoch.slow_update import slow_update
 from skillopt.events import StageStarted
 from skillopt.learning_rate import edit_budget
@@ -33,6 +34,7 @@ async def train(run: Run) -> Outcome:
             decision = await gate(run, state, candidate)
             state = run.commit(state, Step(batch, rollouts, patches, merged, selected, candidate, decision))
         state = await slow_update(run, state, epoch)
+        state = await meta_skill(run, state, epoch)
     return await measure_result(run, state)
 
 

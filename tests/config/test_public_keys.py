@@ -25,7 +25,7 @@ from skillopt.config.schema import Config
         ("model.reasoning_effort", "model.target.reasoning_effort"),
         ("train.accumulation", "train.batch_size"),
         ("train.steps_per_epoch", "follows from"),
-        ("optimizer.use_meta_skill", "not available yet"),
+        ("optimizer.meta_edit_budget", "not available yet"),
         ("optimizer.skill_update_mode", "not available yet"),
         ("optimizer.lr_control_mode", "not available yet"),
         ("optimizer.edit_budget", "optimizer.learning_rate"),

@@ -49,8 +49,9 @@ def test_the_map_and_the_loop_name_every_stage() -> None:
         if stage in ("rollout", "reflect", "aggregate", "select", "update", "gate"):
             assert f"step/{stage}.py" in PAGES["docs/deep_learning_map.md"]
             assert f". {stage.capitalize()}\n" in PAGES["docs/training_loop.md"]
-    assert "epoch/slow_update.py" in PAGES["docs/deep_learning_map.md"]
-    assert "## Slow update\n" in PAGES["docs/training_loop.md"]
+    for stage in ("slow_update", "meta_skill"):
+        assert f"epoch/{stage}.py" in PAGES["docs/deep_learning_map.md"]
+        assert f"## {stage.replace('_', ' ').capitalize()}\n" in PAGES["docs/training_loop.md"]
 
 
 def test_every_action_edit_and_state_is_explained() -> None:
@@ -78,7 +79,7 @@ def test_the_chances_of_the_page_are_those_of_the_test() -> None:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The configuration of a finished training of two epochs of one step."""
-    settings = {"train__num_epochs": 2, "optimizer__learning_rate": 1, "optimizer__min_learning_rate": 1}
+    settings = {"train__num_epochs": 2, "optimizer__learning_rate": 1, "optimizer__slow_update_samples": 1}
     config = write_tiny_run(tmp_path_factory.mktemp("tiny"), **settings)
     assert run(["train", str(config)]) == 0
     return config

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.support.values import rollout, state
+from tests.support.values import append, rollout, state
 
 from skillopt.config.schema import EvaluationSettings, GradientSettings
 from skillopt.epoch.comparison import pair_up
-from skillopt.epoch.showing import show_comparison, show_previous
+from skillopt.epoch.showing import show_accepted, show_comparison, show_previous
 from skillopt.skill.document import Skill
+from skillopt.state import Acceptance
 from skillopt.types import Comparison, PairPolicy, Rollout
 
 PREVIOUS = [rollout(number, hard, said=f"earlier {number}") for number, hard in enumerate([1, 0, 0, 1])]
@@ -62,6 +63,20 @@ def test_all_trajectories_together_take_the_room_of_one_reflection(pairs: int) -
 def test_an_equal_skill_is_not_shown_twice() -> None:
     """More 19: the prompt holds the skill once."""
     now = state(text="# Skill\n")
-    assert show_previous(replace(now, previous=Skill.parse("# Skill\n"))) == "(the same as the skill as it stands)"
-    assert show_previous(replace(now, previous=Skill.parse("# Old\n"))) == "# Old"
-    assert show_previous(replace(now, previous=Skill())) == "(the skill was still empty)"
+    for previous, shown in (
+        ("# Skill\n", "(the same as the skill as it stands)"),
+        ("# Old\n", "# Old"),
+        ("", "(the skill is still empty)"),
+    ):
+        assert show_previous(replace(now, previous=Skill.parse(previous)), now.current.skill) == shown
+
+
+def test_accepted_edits_are_shown_newest_first_with_their_scores_and_bounded() -> None:
+    assert show_accepted(state(), most=3) == "(none)"
+    won = tuple(Acceptance(step, (append(f"rule {step}"), append("x")), f"{step}/9 won") for step in (1, 2, 3))
+    assert show_accepted(replace(state(), accepted=won), most=3).splitlines() == [
+        '- append "rule 3" (step 3): 3/9 won',
+        '- append "x" (step 3): 3/9 won',
+        '- append "rule 2" (step 2): 2/9 won',
+        "- and 3 older",
+    ]

@@ -16,7 +16,7 @@ from skillopt.simulation.scripted import Said
 from skillopt.skill.document import Skill
 from skillopt.trainer import train
 
-TWO_EPOCHS = {"train.num_epochs": 2}
+TWO_EPOCHS = {"train.num_epochs": 2, "optimizer.use_meta_skill": False}
 NO_EDITS = {"reasoning": "nothing", "edits": []}
 
 

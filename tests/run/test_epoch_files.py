@@ -5,14 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
 from tests.support.runs import read_json
 from tests.support.values import rollout, unmeasured
 
 from skillopt.config.schema import EvaluationSettings
 from skillopt.epoch.comparison import pair_up
-from skillopt.run.epoch_files import write_slow_update_files
+from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
 from skillopt.skill.document import Skill
-from skillopt.state import SlowUpdate
+from skillopt.state import LookBack, MetaSkill, SlowUpdate
 from skillopt.types import Action, Comparison, Decision
 
 PREVIOUS = (rollout(1, 1), rollout(2), unmeasured(3))
@@ -39,6 +40,28 @@ def test_a_slow_update_can_be_read_whole(tmp_path: Path) -> None:
     assert [row["status"] for row in read_json(tmp_path / "rollout_prev" / "results.json")] == ["ok", "ok", "error"]
     assert len(read_json(tmp_path / "rollout_curr" / "results.json")) == 3
     assert len(read_json(tmp_path / "selection_eval" / "results.json")) == 1
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_memory_can_be_read_whole_and_the_comparison_stands_in_one_place(tmp_path: Path, own: bool) -> None:
+    result = MetaSkill(
+        epoch=2,
+        look_back=LookBack(Skill(), COMPARISON),
+        own_rollouts=own,
+        reasoning="why",
+        content="too long",
+        memory="too",
+        action="updated",
+        reason="",
+    )
+    write_meta_skill_files(tmp_path, result, {"action": "updated"})
+    assert read_json(tmp_path / "meta_skill_result.json") == {
+        "reasoning": "why",
+        "meta_skill_content": "too long",
+        "memory": "too",
+        "action": "updated",
+    }
+    assert (tmp_path / "comparison_pairs.json").exists() is own
 
 
 def test_what_was_not_gated_has_no_selection_files(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.conftest import Finished
+from tests.run.conftest import WITHIN_EPOCHS, Finished
 from tests.support.runs import read_json, write_run
 from tests.support.values import rollout, unmeasured
 
@@ -208,8 +208,8 @@ def test_running_totals_are_the_sums_of_the_steps_and_of_the_evidence(finished: 
 
 async def test_the_same_skill_on_the_same_task_is_counted_once(tmp_path: Path) -> None:
     """In the second epoch a task meets a skill that did it before: nothing is asked, and nothing counted."""
-    still = {"optimizer.learning_rate": 0, "optimizer.min_learning_rate": 0, "optimizer.use_slow_update": False}
-    outcome = await train(write_run(tmp_path, settings=still))
+    still = {"optimizer.learning_rate": 0, "optimizer.min_learning_rate": 0}
+    outcome = await train(write_run(tmp_path, settings={**still, **WITHIN_EPOCHS}))
     records = read_json(outcome.directory / "history.json")[1:]
     asked = sum(record["usage"].get("target.rollout", {"calls": 0})["calls"] for record in records)
     assert (asked, sum(record["rollout_n"] for record in records)) == (16, 32)

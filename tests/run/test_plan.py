@@ -66,6 +66,8 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"gradient.failure_only": True, "gradient.merge_batch_size": 2, "gradient.minibatch_size": 1},
         {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
+        {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
+        {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
     ids=lambda settings: "-".join(key.partition(".")[2] for key in settings),
 )
@@ -78,7 +80,7 @@ async def test_the_plan_holds_for_other_shapes_of_training(tmp_path: Path, setti
 
 def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     """16 training tasks at 4 a step, twice over: 8 steps, each with up to 2 + 1 minibatches of 2."""
-    found = planned(tmp_path, optimizer__use_slow_update=False)
+    found = planned(tmp_path, optimizer__use_slow_update=False, optimizer__use_meta_skill=False)
     assert {entry.stage: entry.calls for entry in found.stages} == {
         "baseline": (8, 8),
         "rollout": (16, 32),
@@ -105,6 +107,14 @@ def test_every_end_of_an_epoch_but_the_first_looks_back(tmp_path: Path, samples:
         assert ends == ([(0, (epochs - 1) * target), (0, (epochs - 1) * 2)] if epochs > 1 else [])
 
 
+@pytest.mark.parametrize(("slow_update", "calls"), [(True, [2]), (False, [2 * 16, 2])])
+def test_the_meta_skill_compares_by_itself_only_without_a_slow_update(
+    tmp_path: Path, slow_update: bool, calls: list[int]
+) -> None:
+    found = planned(tmp_path, optimizer__use_slow_update=slow_update)
+    assert [entry.calls for entry in found.stages if entry.stage == "meta_skill"] == [(0, most) for most in calls]
+
+
 def test_merges_are_counted_for_both_sides_and_all_levels(tmp_path: Path) -> None:
     """Two sides of two patches each take a merge of their own and the final one."""
     found = planned(tmp_path, gradient__minibatch_size=1, gradient__merge_batch_size=2, train__num_epochs=1)
@@ -122,9 +132,7 @@ def test_an_unchanged_skill_does_every_task_once(tmp_path: Path, epochs: int, ro
 
 def test_what_is_switched_off_is_not_planned(tmp_path: Path) -> None:
     assert stage(planned(tmp_path, evaluation__eval_test=False), "test").calls == (0, 0)
-    still = planned(
-        tmp_path, optimizer__learning_rate=0, optimizer__lr_scheduler="constant", optimizer__use_slow_update=False
-    )
+    still = planned(tmp_path, optimizer__learning_rate=0, optimizer__lr_scheduler="constant", train__num_epochs=1)
     assert still.calls("optimizer") == (0, 0)
     assert stage(still, "gate").calls == (0, 0)
     assert stage(still, "test").calls == (8, 8)

@@ -51,7 +51,10 @@ def appends(*contents: str) -> dict[str, Any]:
     return {"reasoning": "scripted", "edits": [{"op": "append", "content": content} for content in contents]}
 
 
-NOTHING_BETWEEN_EPOCHS: Mapping[str, Any] = {"slow_update": {"slow_update_content": ""}}
+NOTHING_BETWEEN_EPOCHS: Mapping[str, Any] = {
+    "slow_update": {"slow_update_content": ""},
+    "meta_skill": {"meta_skill_content": ""},
+}
 """What an optimizer says between epochs that has nothing to say there."""
 
 

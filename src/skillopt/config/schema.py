@@ -133,6 +133,9 @@ class OptimizerSettings(Section):
     until there are `slow_update_samples` of them; or those whose score did not change."""
     slow_update_gate_with_selection: bool = True
     """Accept new guidance only if the gate does; false applies it unconditionally and measures the skill again."""
+    use_meta_skill: bool = True
+    """At the end of every epoch from the second on, let the optimizer write itself a short memory of which edits
+    helped, which the next epoch's calls read. It is never part of the skill."""
 
     @property
     def lowest_learning_rate(self) -> int:
@@ -223,7 +226,7 @@ class Config(Section):
     gradient: GradientSettings = GradientSettings()
     """Reflection and merging."""
     optimizer: OptimizerSettings = OptimizerSettings()
-    """Edit budget and its schedule, slow update."""
+    """Edit budget and its schedule, slow update, meta skill."""
     skill: SkillSettings = SkillSettings()
     """Limits of the trained document."""
     evaluation: EvaluationSettings = EvaluationSettings()

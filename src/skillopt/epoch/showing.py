@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skillopt.config.schema import GradientSettings
+from skillopt.rejections import describe
+from skillopt.skill.document import Skill
 from skillopt.state import State
-from skillopt.step.showing import show_trajectory
+from skillopt.step.showing import show_text, show_trajectory
 from skillopt.types import Comparison, Pair, PairCategory
 
 _SECTIONS = (
@@ -20,11 +22,20 @@ _LEAST_TOKENS = 64
 """No trajectory is cut below this, however many there are."""
 
 
-def show_previous(state: State) -> str:
-    """Return the skill of the previous epoch's end, once: not again where it is the current one."""
-    if state.previous.text == state.current.skill.text:
-        return "(the same as the skill as it stands)"
-    return state.previous.text.strip() or "(the skill was still empty)"
+def show_previous(state: State, now: Skill) -> str:
+    """Return the skill of the previous epoch's end; a note where it is the one that it is compared with."""
+    return "(the same as the skill as it stands)" if state.previous.text == now.text else show_text(state.previous)
+
+
+def show_accepted(state: State, *, most: int) -> str:
+    """Return the accepted edits, the newest first, at most so many, with the gate's reasons."""
+    lines = [
+        f"- {describe(edit)} (step {accepted.step}): {accepted.reason}"
+        for accepted in reversed(state.accepted)
+        for edit in accepted.edits
+    ]
+    left_out = [f"- and {len(lines) - most} older"] if len(lines) > most else []
+    return "\n".join(lines[:most] + left_out) or "(none)"
 
 
 def show_comparison(comparison: Comparison, gradient: GradientSettings) -> str:

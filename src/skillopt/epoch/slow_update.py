@@ -56,7 +56,7 @@ async def _ask(run: StageContext, state: State, comparison: Comparison) -> SlowU
         "slow_update",
         purpose=run.environment.purpose,
         most_tokens=str(max(0, min(_MOST_TOKENS, room))),
-        previous_skill=show_previous(state),
+        previous_skill=show_previous(state, skill),
         skill=show_skill(state),
         guidance=skill.guidance or "(none yet)",
         comparison=show_comparison(comparison, run.config.gradient),

@@ -7,7 +7,7 @@ from typing import Any
 
 from skillopt.run.history import Record
 from skillopt.run.step_files import rollout_row, write_rollouts
-from skillopt.state import SlowUpdate
+from skillopt.state import MetaSkill, SlowUpdate
 from skillopt.text_files import write_json_atomically, write_text_atomically
 from skillopt.types import Comparison
 
@@ -20,6 +20,14 @@ def write_slow_update_files(directory: Path, result: SlowUpdate, record: Record)
     write_text_atomically(directory / "candidate_skill.md", result.candidate.text)
     told = {"reasoning": result.reasoning, "slow_update_content": result.guidance}
     write_json_atomically(directory / "slow_result.json", {**told, **record})
+
+
+def write_meta_skill_files(directory: Path, result: MetaSkill, record: Record) -> None:
+    """Write what the optimizer noted for itself; the comparison too, where no slow update shows it already."""
+    if result.own_rollouts:
+        write_comparison_files(directory, result.look_back.comparison)
+    told = {"reasoning": result.reasoning, "meta_skill_content": result.content, "memory": result.memory}
+    write_json_atomically(directory / "meta_skill_result.json", {**told, **record})
 
 
 def write_comparison_files(directory: Path, comparison: Comparison) -> None:

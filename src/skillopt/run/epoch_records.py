@@ -9,7 +9,7 @@ from skillopt.digests import text_digest
 from skillopt.models.meter import MeterRow
 from skillopt.run.history import Record, by_role_and_stage, judged, spending, split_scores, standing
 from skillopt.skill.size import estimate_tokens
-from skillopt.state import SlowUpdate, State
+from skillopt.state import MetaSkill, SlowUpdate, State
 from skillopt.types import Comparison
 
 CHANGED_BETWEEN_EPOCHS = frozenset(
@@ -31,6 +31,7 @@ CHANGED_BETWEEN_EPOCHS = frozenset(
         "total_usage",
         "timing",
         "slow_update",
+        "meta_skill",
     }
 )
 """The fields of a step's record that a stage between epochs adds or writes anew."""
@@ -73,6 +74,18 @@ def slow_update_record(evaluation: EvaluationSettings, result: SlowUpdate, count
         "current_score": float(decision.current_score),
         **judged(decision, result.candidate),
         "gate_metric": evaluation.gate_metric,
+        "counters": dict(sorted(counters.items())),
+    }
+
+
+def meta_skill_record(result: MetaSkill, counters: Mapping[str, int]) -> Record:
+    """Return what history.json says of a meta skill; the memory itself stands in a file of its own."""
+    return {
+        "action": result.action,
+        "reason": result.reason,
+        **comparison_record(result.look_back.comparison),
+        "memory_digest": text_digest(result.memory)[:16] if result.memory else None,
+        "memory_tokens": estimate_tokens(result.memory),
         "counters": dict(sorted(counters.items())),
     }
 

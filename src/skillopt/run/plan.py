@@ -114,16 +114,19 @@ def _looks_back(config: Config) -> bool:
 
 def _between_epochs(setup: Setup) -> tuple[_Row, ...]:
     """The stages at the end of every epoch from the second on: both skills on the compared tasks, a call, a gate."""
-    config, train = setup.config, len(setup.splits.train)
-    if not _looks_back(config):
-        return ()
-    optimizer, ends = config.optimizer, config.train.num_epochs - 1
+    optimizer, train, ends = setup.config.optimizer, len(setup.splits.train), setup.config.train.num_epochs - 1
     everything = optimizer.longitudinal_pair_policy == "changed"
-    compared = train if everything else min(train, optimizer.slow_update_samples)
-    return (
-        ("target", "slow_update", 0, ends * (2 * compared + len(setup.splits.val))),
-        ("optimizer", "slow_update", 0, ends * (1 + _ASKED_AGAIN)),
-    )
+    compared = 2 * (train if everything else min(train, optimizer.slow_update_samples))
+    calls: dict[str, int] = {}
+    if optimizer.use_slow_update:
+        calls["slow_update"] = compared + len(setup.splits.val)
+    if optimizer.use_meta_skill:
+        calls["meta_skill"] = 0 if optimizer.use_slow_update else compared
+    rows: list[_Row] = []
+    for stage, target in calls.items():
+        rows.append(("target", stage, 0, ends * target))
+        rows.append(("optimizer", stage, 0, ends * (1 + _ASKED_AGAIN)))
+    return tuple(row for row in rows if row[3])
 
 
 @dataclass(frozen=True, slots=True)

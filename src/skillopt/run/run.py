@@ -27,7 +27,7 @@ from skillopt.models.journal import JournaledModel
 from skillopt.models.structured import Answer, ReplyT
 from skillopt.run.accounts import Accounts
 from skillopt.run.asking import Asker
-from skillopt.run.epoch_records import slow_update_record, with_epoch_stage
+from skillopt.run.epoch_records import meta_skill_record, slow_update_record, with_epoch_stage
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.history import Record, baseline_record, step_record
@@ -39,7 +39,7 @@ from skillopt.run.stage_clock import StageClock
 from skillopt.run.summary import run_card, summary
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
-from skillopt.state import Measured, SlowUpdate, State, Step
+from skillopt.state import Measured, MetaSkill, SlowUpdate, State, Step
 from skillopt.types import Decision, Message, Place, Rollout, Task
 
 
@@ -199,6 +199,12 @@ class Run:
         value = slow_update_record(self._config.evaluation, result, self._counters)
         self._views.write_slow_update_files(result, value)
         return self._commit_epoch_stage(after, "slow_update", value)
+
+    def commit_meta_skill(self, before: State, result: MetaSkill) -> State:
+        """Commit a meta skill: the optimizer's memory, and the views."""
+        value = meta_skill_record(result, self._counters)
+        self._views.write_meta_skill_files(result, value)
+        return self._commit_epoch_stage(before.after_meta_skill(result), "meta_skill", value)
 
     def _commit_epoch_stage(self, after: State, stage: str, value: Record) -> State:
         """Write the record of the epoch's last step anew, with a stage that followed it."""

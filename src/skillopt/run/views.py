@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from skillopt.run.epoch_files import write_slow_update_files
+from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
 from skillopt.run.epoch_records import CHANGED_BETWEEN_EPOCHS
 from skillopt.run.history import Record
 from skillopt.run.step_files import write_rollouts, write_step_files
-from skillopt.state import Measured, SlowUpdate, State, Step
+from skillopt.state import Measured, MetaSkill, SlowUpdate, State, Step
 from skillopt.text_files import write_json_atomically, write_text_atomically
 from skillopt.types import Rollout
 
@@ -51,6 +51,10 @@ class Views:
     def write_slow_update_files(self, result: SlowUpdate, record: Record) -> None:
         """Write what the slow update of an epoch made."""
         write_slow_update_files(self.directory / "slow_update" / f"epoch_{result.epoch:02d}", result, record)
+
+    def write_meta_skill_files(self, result: MetaSkill, record: Record) -> None:
+        """Write what the meta skill of an epoch made."""
+        write_meta_skill_files(self.directory / "meta_skill" / f"epoch_{result.epoch:02d}", result, record)
 
     def write_epoch_stage(self, after: State, record: Record) -> None:
         """Write the record of an epoch's last step anew, after a stage between epochs; the skill may be another one."""

@@ -20,7 +20,7 @@ from skillopt.skill.edits import target_lines
 from skillopt.state import State
 from skillopt.step.duplicates import merge_duplicates
 from skillopt.step.replies import MergeReply, as_object, edits_schema, read_edits, shown
-from skillopt.step.showing import show_edits, show_rejections, show_skill
+from skillopt.step.showing import show_edits, show_memory, show_rejections, show_skill
 from skillopt.types import Discarded, Edit, EditState, Patch, Place
 
 
@@ -131,6 +131,7 @@ class _Merger:
             purpose=self._run.environment.purpose,
             skill=show_skill(self._state),
             rejections=show_rejections(self._state),
+            memory=show_memory(self._state),
             edits=show_edits(edits),
         )
         place = Place("aggregate", self._state.epoch, self._state.step, call.index)

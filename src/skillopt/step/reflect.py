@@ -16,7 +16,7 @@ from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
 from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
-from skillopt.step.showing import show_rejections, show_skill, show_trajectories
+from skillopt.step.showing import show_memory, show_rejections, show_skill, show_trajectories
 from skillopt.types import Discarded, EditState, Patch, Place, Rollout, SourceType
 
 
@@ -71,6 +71,7 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         skill=show_skill(state),
         budget=str(state.budget),
         rejections=show_rejections(state),
+        memory=show_memory(state),
         trajectories=show_trajectories(minibatch.rollouts, most_tokens=run.config.gradient.trajectory_tokens),
     )
     place = Place("reflect", state.epoch, state.step, minibatch.index)

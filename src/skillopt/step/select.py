@@ -14,7 +14,7 @@ from skillopt.events import StageStarted
 from skillopt.prompts import render
 from skillopt.state import Selected, State
 from skillopt.step.replies import RankingReply
-from skillopt.step.showing import show_edits, show_rejections, show_skill
+from skillopt.step.showing import show_edits, show_memory, show_rejections, show_skill
 from skillopt.types import Edit, EditOutcome, EditState, Patch, Place
 
 
@@ -44,6 +44,7 @@ async def _ask(run: StageContext, state: State, edits: Sequence[Edit]) -> Rankin
         skill=show_skill(state),
         budget=str(state.budget),
         rejections=show_rejections(state),
+        memory=show_memory(state),
         edits=show_edits(edits),
     )
     answer = await run.ask(messages, Place("select", state.epoch, state.step), RankingReply, may_fall_back=True)

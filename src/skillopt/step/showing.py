@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
 from skillopt.types import Edit, Rollout, Score, Trajectory
@@ -22,12 +23,22 @@ _HEAD_SHARE = 0.4
 
 def show_skill(state: State) -> str:
     """Return the current skill's text, or a note that there is none yet."""
-    return state.current.skill.text.strip() or "(the skill is still empty)"
+    return show_text(state.current.skill)
 
 
-def show_rejections(state: State) -> str:
-    """Return the latest rejected attempts with the gate's reasons."""
-    return state.rejections.digest_text(most=_REJECTIONS_SHOWN) or "(none)"
+def show_text(skill: Skill) -> str:
+    """Return a skill's text, or a note that there is none yet."""
+    return skill.text.strip() or "(the skill is still empty)"
+
+
+def show_memory(state: State) -> str:
+    """Return what the optimizer noted for itself at the end of the last epoch."""
+    return state.memory or "(none)"
+
+
+def show_rejections(state: State, *, most: int = _REJECTIONS_SHOWN) -> str:
+    """Return at most so many of the rejected attempts, with the gate's reasons."""
+    return state.rejections.digest_text(most=most) or "(none)"
 
 
 def show_edits(edits: Sequence[Edit]) -> str:

@@ -16,7 +16,7 @@ from skillopt.skill.document import Skill
 from skillopt.skill.edits import apply_edits, nearest_lines, target_lines
 from skillopt.state import Candidate, Selected, State
 from skillopt.step.replies import EditsReply, edits_schema, read_edits
-from skillopt.step.showing import show_edits, show_skill
+from skillopt.step.showing import show_edits, show_memory, show_skill
 from skillopt.types import Edit, EditOutcome, EditState, Place
 
 _MENDABLE = (EditState.UNMATCHED, EditState.AMBIGUOUS)
@@ -47,6 +47,7 @@ async def _repair(run: StageContext, state: State, outcomes: Sequence[EditOutcom
     messages = render(
         "update_repair",
         skill=show_skill(state),
+        memory=show_memory(state),
         edits=show_edits([outcome.edit for outcome in outcomes]),
         problems="\n".join(_problem(state.current.skill, number, outcome) for number, outcome in enumerate(outcomes)),
     )

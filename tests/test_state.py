@@ -9,7 +9,7 @@ from tests.support.values import append, measured, patch, rollout
 
 from skillopt.skill.document import Skill
 from skillopt.state import Acceptance, Candidate, LookBack, MetaSkill, Selected, SlowUpdate, State, Step
-from skillopt.types import Action, Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch
+from skillopt.types import Action, Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Place
 
 SEED = measured([0, 0, 1], "# Seed\n")
 BEFORE = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=2, budget=3)
@@ -58,6 +58,17 @@ def test_a_rejected_candidate_leaves_its_applied_edits_and_the_reason() -> None:
     assert (after.current, after.best) == (SEED, SEED)
     (rejection,) = after.rejections.entries
     assert (rejection.step, rejection.edits, rejection.reason) == (1, (append("kept"),), "the reason")
+    assert rejection.skill == SEED.skill.digest
+
+
+def test_every_draw_of_a_step_has_places_of_its_own_and_remembers_what_was_lost() -> None:
+    lost = step(Action.REJECT)
+    again = BEFORE.redraw(lost)
+    assert (again.step, again.epoch, again.lost, len(again.rejections.entries)) == (1, 2, (lost,), 1)
+    places = {state.place("aggregate", index) for state in (BEFORE, again) for index in (0, 1, 2_019_999)}
+    assert len(places) == 6
+    assert BEFORE.place("gate") == Place("gate", 2, 1)
+    assert again.next_step(epoch=2, budget=1).lost == ()
 
 
 @pytest.mark.parametrize("action", [Action.SKIP_NO_PATCHES, Action.SKIP_NO_CHANGE, Action.SKIP_UNMEASURED])

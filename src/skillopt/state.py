@@ -7,7 +7,22 @@ from typing import Literal
 
 from skillopt.rejections import Rejection, Rejections
 from skillopt.skill.document import Skill
-from skillopt.types import Action, Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Rollout, Task
+from skillopt.types import (
+    Action,
+    Comparison,
+    Decision,
+    Discarded,
+    Edit,
+    EditOutcome,
+    EditState,
+    Patch,
+    Place,
+    Rollout,
+    Task,
+)
+
+_DRAW_STRIDE = 10_000_000
+"""Distance between the places of two draws of one step; no stage numbers its calls that far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +84,7 @@ class State:
         rejections: The edits that were tried and lost.
         previous: The skill at the end of the previous epoch; the seed skill during the first one.
         accepted: The edits that were accepted, oldest first.
+        lost: What this step drew and lost already, where `optimizer.redraw` gives it another try.
         look_back: What the slow update of this epoch's end looked back on; None before it and without one.
         memory: What the optimizer wrote itself between epochs; it is part of no skill. "" where there is nothing yet.
     """
@@ -82,6 +98,7 @@ class State:
     rejections: Rejections = field(default_factory=Rejections)
     previous: Skill = field(default_factory=Skill)
     accepted: tuple[Acceptance, ...] = ()
+    lost: tuple[Step, ...] = ()
     look_back: LookBack | None = None
     memory: str = ""
 
@@ -89,13 +106,28 @@ class State:
         """Return the state at the beginning of the next step."""
         # What the last slow update left is what the new epoch is compared with at its end.
         previous = self.previous if epoch == self.epoch else self.current.skill
-        return replace(self, epoch=epoch, step=self.step + 1, budget=budget, previous=previous, look_back=None)
+        return replace(self, epoch=epoch, step=self.step + 1, budget=budget, previous=previous, lost=(), look_back=None)
+
+    def redraw(self, lost: Step) -> State:
+        """Return the state for another draw from the same trajectories, with what was lost before its eyes."""
+        return replace(self.after(lost), lost=(*self.lost, lost))
+
+    def place(self, stage: str, index: int = 0) -> Place:
+        """Return the place of a call of this step: one of its own for every draw."""
+        return Place(stage, self.epoch, self.step, len(self.lost) * _DRAW_STRIDE + index)
 
     def after(self, step: Step) -> State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
         decision = step.decision
         if decision.action is Action.REJECT:
-            rejection = Rejection(self.step, step.candidate.applied, decision.reason)
+            rejection = Rejection(
+                step=self.step,
+                edits=step.candidate.applied,
+                reason=decision.reason,
+                skill=self.current.skill.digest,
+                lost_by=decision.lost_by,
+                broken=decision.broken,
+            )
             return replace(self, rejections=self.rejections.add(rejection))
         after = self._following(decision, step.candidate.skill)
         if not decision.accepted:

@@ -66,6 +66,7 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"gradient.failure_only": True, "gradient.merge_batch_size": 2, "gradient.minibatch_size": 1},
         {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
+        {"optimizer.redraw": 2, "train.num_epochs": 1},
         {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
         {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
@@ -136,6 +137,14 @@ def test_what_is_switched_off_is_not_planned(tmp_path: Path) -> None:
     assert still.calls("optimizer") == (0, 0)
     assert stage(still, "gate").calls == (0, 0)
     assert stage(still, "test").calls == (8, 8)
+
+
+def test_every_redraw_may_cost_a_reflection_and_a_gate(tmp_path: Path) -> None:
+    once, thrice = planned(tmp_path), planned(tmp_path, optimizer__redraw=2)
+    for name in ("reflect", "aggregate", "select", "update", "gate"):
+        assert stage(thrice, name).calls[1] == 3 * stage(once, name).calls[1]
+    for name in ("baseline", "rollout", "test"):
+        assert stage(thrice, name).calls == stage(once, name).calls
 
 
 def test_the_price_comes_from_the_configuration(tmp_path: Path) -> None:

@@ -67,6 +67,13 @@ def test_tie_keeps_the_current_skill() -> None:
     assert decision.reason == "not strictly higher: hard 1/3 (33.3 %) against 1/3 (33.3 %); 3 of 3 tasks measured"
 
 
+def test_what_got_worse_is_named_whatever_the_verdict() -> None:
+    assert verdict([1, 0, 1], [0, 1, 1]).broken == ("t0",)
+    assert verdict([1, 0, 0], [0, 1, 1]).broken == ("t0",)
+    assert verdict([(0, 0.9), (0, 0.5)], [(0, 0.8), None], SOFT).broken == ("t0",)
+    assert verdict([0, 0], [0, 1]).broken == ()
+
+
 def test_lower_loses() -> None:
     assert verdict([1, 1], [1, 0]).action is Action.REJECT
 

@@ -124,6 +124,9 @@ class OptimizerSettings(Section):
     """How the edit budget goes from `learning_rate` to `min_learning_rate`."""
     near_duplicate: Annotated[float, Field(ge=0.0, le=100.0)] = 90.0
     """Similarity (0 to 100) from which two edits are merged without a model; 100 merges equal ones only."""
+    redraw: Count = 0
+    """How often a step whose candidate was rejected reflects again on the same trajectories, with what was lost before
+    its eyes. It costs calls of the optimizer and of the gate, no new training rollouts."""
     use_slow_update: bool = True
     """At the end of every epoch from the second on, look back and write guidance into the skill's protected section."""
     slow_update_samples: Positive = 20

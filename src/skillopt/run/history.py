@@ -97,6 +97,7 @@ def step_record(
         "rollout_solved": training["solved"],
         "rollout_unmeasured": training["unmeasured"],
         "edit_budget": before.budget,
+        "redraws": [_lost_draw(lost) for lost in before.lost],
         **_edits(step),
         "counters": dict(sorted(counters.items())),
         **spending(rows, step=after.step),
@@ -140,6 +141,8 @@ def judged(decision: Decision, candidate: Skill) -> Record:
         "selection_unmeasured": scores["unmeasured"],
         "candidate_gate_score": float(decision.candidate_score) if decision.candidate_score is not None else None,
         "candidate_gate_score_upper_bound": float(bound) if bound is not None else None,
+        "lost_by": float(decision.lost_by) if decision.action is Action.REJECT else None,
+        "broken": list(decision.broken),
         "sign_test": None
         if decision.sign_test is None
         else {
@@ -147,6 +150,17 @@ def judged(decision: Decision, candidate: Skill) -> Record:
             "worse": decision.sign_test.worse,
             "p_value": decision.sign_test.p_value,
         },
+    }
+
+
+def _lost_draw(lost: Step) -> Record:
+    """A draw that was rejected ahead of the one that the record speaks of; its files stand in a directory apart."""
+    return {
+        "action": lost.decision.action.value,
+        "reason": lost.decision.reason,
+        "n_edits_proposed": sum(len(patch.edits) for patch in lost.patches),
+        "n_edits_ranked": len(lost.selected.edits),
+        **judged(lost.decision, lost.candidate.skill),
     }
 
 

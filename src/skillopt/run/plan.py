@@ -92,7 +92,8 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     merges = _merge_calls(minibatches, config.gradient.merge_batch_size)
     tests = test if config.evaluation.eval_test else 0
     proposing = steps if config.optimizer.learning_rate else 0
-    asked = proposing * (1 + _ASKED_AGAIN)
+    draws = proposing * (1 + config.optimizer.redraw)
+    asked = draws * (1 + _ASKED_AGAIN)
     rows: tuple[_Row, ...] = (
         ("target", "baseline", val, val),
         ("target", "rollout", train, train * config.train.num_epochs),
@@ -100,7 +101,7 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
-        ("target", "gate", 0, proposing * val),
+        ("target", "gate", 0, draws * val),
         *_between_epochs(setup),
         ("target", "test", tests, 2 * tests if proposing or _looks_back(config) else tests),
     )

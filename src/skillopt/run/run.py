@@ -187,7 +187,7 @@ class Run:
             timing=self._timing(f"step {after.step}"),
         )
         self._counters.clear()
-        self._decisions.append(step.decision)
+        self._decisions += [drawn.decision for drawn in (*before.lost, step)]
         self._views.write_step(after, step, record)
         self.emit(StepCommitted(record))
         return after

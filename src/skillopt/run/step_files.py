@@ -15,9 +15,8 @@ from skillopt.text_files import safe_name, write_json_atomically, write_text_ato
 from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
 
 
-def write_step_files(directory: Path, step: Step) -> None:
-    """Write the readable files of a step into its directory."""
-    write_rollouts(directory / "rollout", step.rollouts)
+def write_draw_files(directory: Path, step: Step) -> None:
+    """Write what the stages after the rollout made of a step's trajectories."""
     if step.decision.rollouts:
         write_rollouts(directory / "selection_eval", step.decision.rollouts)
     for number, patch in enumerate(step.patches):

@@ -15,7 +15,7 @@ from typing import Any, cast
 from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
 from skillopt.run.epoch_records import CHANGED_BETWEEN_EPOCHS
 from skillopt.run.history import Record
-from skillopt.run.step_files import write_rollouts, write_step_files
+from skillopt.run.step_files import write_draw_files, write_rollouts
 from skillopt.state import Measured, MetaSkill, SlowUpdate, State, Step
 from skillopt.text_files import write_json_atomically, write_text_atomically
 from skillopt.types import Rollout
@@ -42,9 +42,12 @@ class Views:
         self._write_standing(State(seed=seed, current=seed, best=seed), record)
 
     def write_step(self, after: State, step: Step, record: Record) -> None:
-        """Write a step: what its stages made, then the skills, then the history that names them."""
+        """Write a step: what its stages made, lost draws apart, then the skills, then the history that names them."""
         directory = self.directory / "steps" / f"step_{after.step:04d}"
-        write_step_files(directory, step)
+        write_rollouts(directory / "rollout", step.rollouts)
+        for number, lost in enumerate(after.lost, start=1):
+            write_draw_files(directory / f"draw_{number:02d}", lost)
+        write_draw_files(directory, step)
         write_json_atomically(directory / "step_record.json", record)
         self._write_standing(after, record)
 

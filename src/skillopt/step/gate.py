@@ -28,7 +28,12 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     evaluation = run.config.evaluation
     if not candidate.changed:
         return _nothing_to_judge(state, candidate, evaluation)
-    return await judge(run, state, candidate.skill, Place("gate", state.epoch, state.step), evaluation=evaluation)
+    lost = state.rejections.repeated(candidate.applied, skill=state.current.skill.digest)
+    if lost is not None:
+        run.count("repeated_bundles")
+        reason = f"the same edits lost on the same skill in step {lost.step}: {lost.reason}"
+        return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)
+    return await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
 
 
 async def judge(
@@ -95,6 +100,7 @@ def decide(
         total=total,
         sign_test=_paired_sign_test(current.rollouts, measured, evaluation),
         rollouts=tuple(rollouts),
+        broken=_broken(current.rollouts, measured, evaluation),
         new_best=candidate_score is not None and candidate_score > best_score and action is not Action.REJECT,
     )
 
@@ -163,6 +169,13 @@ def _value(rollout: Rollout, evaluation: EvaluationSettings) -> Fraction:
 
 def _mean(rollouts: Sequence[Rollout], evaluation: EvaluationSettings) -> Fraction:
     return mean_gate_score(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+
+
+def _broken(
+    current: Sequence[Rollout], candidate: Sequence[Rollout], evaluation: EvaluationSettings
+) -> tuple[str, ...]:
+    before = {rollout.task.id: _value(rollout, evaluation) for rollout in current}
+    return tuple(one.task.id for one in candidate if _value(one, evaluation) < before[one.task.id])
 
 
 def _paired_sign_test(

@@ -35,6 +35,7 @@ class Action(StrEnum):
     SKIP_NO_PATCHES = "skip_no_patches"
     SKIP_NO_CHANGE = "skip_no_change"
     SKIP_UNMEASURED = "skip_unmeasured"
+    SKIP_REPEATED = "skip_repeated"
     NO_CONTENT = "no_content"
 
 
@@ -52,6 +53,7 @@ class Decision:
         total: Selection tasks there are.
         sign_test: On the tasks measured with both skills; None where there were none.
         rollouts: What was measured, in the gate's order.
+        broken: Ids of the measured tasks on which the candidate scored lower than the current skill.
         new_best: Whether the candidate scores strictly higher than the best skill so far.
     """
 
@@ -64,7 +66,14 @@ class Decision:
     total: int = 0
     sign_test: SignTest | None = None
     rollouts: tuple[Rollout, ...] = ()
+    broken: tuple[str, ...] = ()
     new_best: bool = False
+
+    @property
+    def lost_by(self) -> Fraction:
+        """By how much the candidate falls short of the current skill's score, at least; 0 for a tie or a gain."""
+        reached = self.candidate_score if self.candidate_score is not None else self.upper_bound
+        return max(Fraction(0), self.current_score - reached) if reached is not None else Fraction(0)
 
     @property
     def accepted(self) -> bool:

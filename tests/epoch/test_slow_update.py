@@ -155,6 +155,26 @@ async def test_guidance_that_scores_lower_is_rejected_or_applied_and_measured_an
         assert outcome.best_skill.text == f"{rule(4)}\n"
 
 
+async def test_guidance_that_could_not_be_measured_whole_is_not_applied_either(open_bench: OpenBench) -> None:
+    """More 4: nothing unmeasured is ever stored as a score, not even without a gate."""
+
+    def target(request: ChatRequest) -> Said:
+        lost = "Be exact." in request.messages[0].content and request.messages[-1].content == "q6"
+        return TransientModelError("down") if lost else look_up(request)
+
+    settings = {
+        **TWO_EPOCHS,
+        "optimizer.slow_update_gate_with_selection": False,
+        "evaluation.max_unmeasured": 0.5,
+    }
+    script = by_stage(reflect=NO_EDITS, slow_update=guide("Be exact."))
+    bench = open_bench(optimizer=script, target=target, skill="# Skill\n", settings=settings)
+    await train(bench)
+    record = bench.history[-1]
+    assert (record["slow_update"]["action"], record["current_origin"]) == ("skip_unmeasured", "initial_skill")
+    assert record["slow_update"]["candidate_gate_score"] is None
+
+
 @pytest.mark.parametrize(
     ("said", "counted"),
     [

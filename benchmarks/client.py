@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import aiohttp
 from aiohttp import web
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.models.base import ChatRequest
 from skillopt.models.client import CompatibleClient
 from skillopt.models.limiter import LimitedModel, Limiter

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from skillopt.events import (
+    EpochStageCommitted,
     Event,
     RunEnded,
     RunStarted,
@@ -25,6 +26,7 @@ EVENTS = [
     StageProgress("gate", 1, 2, 1, 8, detail="t1 <b>", outcome="solved", recorded=True),
     Spent({"target": 1}, {"target": 2}, {"target": 30}, {"target": None}),
     StepCommitted({"step": 1, "val_acc": 0.5}),
+    EpochStageCommitted("slow_update", 2, {"step": 1, "slow_update": {"action": "reject"}}),
     Warned("a sentence"),
     RunEnded("improved", "read it", {"state": "improved"}),
 ]

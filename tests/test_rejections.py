@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
+import pytest
+
 from skillopt.rejections import Rejection, Rejections
 from skillopt.types import Edit, EditOperation
 
@@ -33,7 +37,7 @@ def test_one_edit_proposed_again_and_again_is_one_line_with_a_count() -> None:
     memory = Rejections()
     for step, content in enumerate(["Be brief.", "be  brief.", "BE BRIEF.\n"], start=1):
         memory = memory.add(Rejection(step, (append(content),), f"lost at {step}"))
-    assert memory.digest_text(most=9) == '- append "BE BRIEF.\\n" (tried in 3 steps, last in step 3): lost at 3'
+    assert memory.digest_text(most=9) == '- append "BE BRIEF.\\n" (tried 3 times, last in step 3): lost at 3'
 
 
 def test_edits_that_differ_in_operation_or_target_are_told_apart() -> None:
@@ -51,7 +55,7 @@ def test_the_digest_is_bounded_and_says_what_it_leaves_out() -> None:
     memory = Rejections(tuple(Rejection(step, (append(f"rule {step}"),), "lost") for step in range(1, 101)))
     lines = memory.digest_text(most=3).splitlines()
     assert [line[: line.index(" (")] for line in lines[:3]] == [f'- append "rule {step}"' for step in (100, 99, 98)]
-    assert lines[3:] == ["- and 97 older"]
+    assert lines[3:] == ["- and 97 more"]
     assert memory.digest_text(most=0) == ""
 
 
@@ -59,3 +63,59 @@ def test_a_huge_edit_is_cut_and_says_how_much_is_missing() -> None:
     text = Rejections((Rejection(1, (append("x" * 5000),), "lost"),)).digest_text(most=3)
     assert len(text) < 700
     assert "and 4400 more characters" in text
+
+
+def test_the_newest_the_most_frequent_and_the_most_harmful_take_turns() -> None:
+    """Of a hundred rejections two must not fall out of sight: what keeps coming back, and what broke most."""
+    memory = Rejections((
+        Rejection(1, (append("often"),), "lost"),
+        Rejection(2, (append("harmful"),), "lost", broken=("t1", "t2")),
+        Rejection(3, (append("wide"),), "lost", lost_by=Fraction(1, 2)),
+        *(Rejection(step, (append("often"),), "lost") for step in (4, 5)),
+        *(Rejection(step, (append(f"rule {step}"),), "lost") for step in range(6, 100)),
+    ))  # fmt: skip
+    lines = memory.digest_text(most=5).splitlines()
+    assert [line.partition(" (")[0] for line in lines] == [
+        '- append "rule 99"',
+        '- append "often"',
+        '- append "harmful"',
+        '- append "rule 98"',
+        '- append "wide"',
+        "- and 92 more",
+    ]
+    assert lines[2].endswith("(tried in step 2): lost; 2 tasks got worse")
+
+
+def test_every_edit_has_a_turn() -> None:
+    memory = Rejections(tuple(Rejection(step, (append(f"rule {step}"),), "lost") for step in range(1, 8)))
+    assert len(memory.digest_text(most=9).splitlines()) == 7
+
+
+def test_no_selection_task_is_named() -> None:
+    """Ids of selection tasks are for the record; the optimizer is told how many got worse."""
+    memory = Rejections((Rejection(1, (append("x"),), "lost", broken=("SECRET-1",)),))
+    assert memory.digest_text(most=5) == '- append "x" (tried in step 1): lost; 1 task got worse'
+
+
+BUNDLE = (append("- Use tables."), Edit(EditOperation.DELETE, "old line"))
+MEMORY = Rejections((Rejection(3, BUNDLE, "lost", skill="A"), Rejection(4, (append("x"),), "lost", skill="B")))
+
+
+@pytest.mark.parametrize(
+    ("edits", "skill", "repeated"),
+    [
+        (BUNDLE, "A", True),
+        ((BUNDLE[1], append("-  use TABLES.\n")), "A", True),
+        (BUNDLE, "B", False),
+        (BUNDLE[:1], "A", False),
+        ((*BUNDLE, append("more")), "A", False),
+        ((append("x"),), "A", False),
+        ((append("x"),), "B", True),
+        ((), "A", False),
+    ],
+)
+def test_a_bundle_is_known_to_lose_only_as_a_whole_and_on_the_same_skill(
+    edits: tuple[Edit, ...], skill: str, repeated: bool
+) -> None:
+    """A right edit that was lost in a bad bundle may come back in another; and what lost once may win later."""
+    assert (MEMORY.repeated(edits, skill=skill) is not None) is repeated

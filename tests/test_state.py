@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from tests.support.values import append, measured, patch, rollout
+from tests.support.values import append, measured, rollout
 
+from skillopt.results import Candidate, LookBack, MetaSkill, Selected, SlowUpdate, Step
 from skillopt.skill.document import Skill
-from skillopt.state import Candidate, Selected, State, Step
-from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch
+from skillopt.state import Acceptance, State
+from skillopt.types import Action, Comparison, Decision, Discarded, EditOutcome, EditState, Patch, Place
 
 SEED = measured([0, 0, 1], "# Seed\n")
 BEFORE = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=2, budget=3)
@@ -58,6 +59,17 @@ def test_a_rejected_candidate_leaves_its_applied_edits_and_the_reason() -> None:
     assert (after.current, after.best) == (SEED, SEED)
     (rejection,) = after.rejections.entries
     assert (rejection.step, rejection.edits, rejection.reason) == (1, (append("kept"),), "the reason")
+    assert rejection.skill == SEED.skill.digest
+
+
+def test_every_draw_of_a_step_has_places_of_its_own_and_remembers_what_was_lost() -> None:
+    lost = step(Action.REJECT)
+    again = BEFORE.redraw(lost)
+    assert (again.step, again.epoch, again.lost, len(again.rejections.entries)) == (1, 2, (lost,), 1)
+    places = {state.place("aggregate", index) for state in (BEFORE, again) for index in (0, 1, 2_019_999)}
+    assert len(places) == 6
+    assert BEFORE.place("gate") == Place("gate", 2, 1)
+    assert again.next_step(epoch=2, budget=1).lost == ()
 
 
 @pytest.mark.parametrize("action", [Action.SKIP_NO_PATCHES, Action.SKIP_NO_CHANGE, Action.SKIP_UNMEASURED])
@@ -66,13 +78,44 @@ def test_no_verdict_changes_nothing(action: Action) -> None:
     assert BEFORE.after(step(action)) == BEFORE
 
 
-def test_what_ended_before_selection_is_kept_of_every_patch() -> None:
-    """F57: nothing vanishes."""
-    lost = Discarded("{}", EditState.INVALID, "no edit")
-    assert step(Action.REJECT, discarded=(lost,)).discarded == (lost, lost)
+def test_an_epoch_is_compared_with_what_the_one_before_it_left() -> None:
+    """The guidance of a slow update is part of what the next epoch begins with."""
+    first = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=1, budget=3)
+    assert first.previous == SEED.skill
+    later = first.after(step(Action.ACCEPT)).next_step(epoch=1, budget=3)
+    assert later.previous == SEED.skill
+    guided = Skill.parse("# Guided\n")
+    result = SlowUpdate(1, Comparison("mixed", (), (), ()), "", "", guided, step(Action.ACCEPT).decision)
+    ended = later.after_slow_update(result)
+    assert (ended.current.skill, ended.current.slow_update, ended.current.step) == (guided, 1, 2)
+    assert ended.next_step(epoch=2, budget=3).previous == guided
 
 
-def test_a_candidate_holds_what_was_applied() -> None:
-    assert CANDIDATE.applied == (append("kept"),)
-    assert all(isinstance(edit, Edit) for edit in CANDIDATE.applied)
-    assert patch().edits == ()
+@pytest.mark.parametrize("action", [Action.REJECT, Action.NO_CONTENT, Action.SKIP_NO_CHANGE, Action.SKIP_UNMEASURED])
+def test_guidance_that_was_not_accepted_changes_nothing(action: Action) -> None:
+    result = SlowUpdate(2, Comparison("mixed", (), (), ()), "", "x", Skill.parse("y"), step(action).decision)
+    after = BEFORE.after_slow_update(result)
+    assert (after.current, after.best) == (SEED, SEED)
+
+
+def test_what_was_looked_back_on_is_the_skill_without_the_new_guidance_and_is_gone_with_the_next_step() -> None:
+    comparison = Comparison("mixed", (), (), ())
+    result = SlowUpdate(2, comparison, "", "x", Skill.parse("y"), step(Action.ACCEPT).decision)
+    after = BEFORE.after_slow_update(result)
+    assert after.look_back == LookBack(SEED.skill, comparison)
+    assert after.next_step(epoch=3, budget=1).look_back is None
+
+
+def test_the_memory_stays_until_it_is_written_anew() -> None:
+    look_back = LookBack(SEED.skill, Comparison("mixed", (), (), ()))
+    result = MetaSkill(epoch=2, look_back=look_back, own_rollouts=True, reasoning="", content="m", memory="m",
+                       action="updated", reason="")  # fmt: skip
+    after = BEFORE.after_meta_skill(result)
+    assert after.next_step(epoch=3, budget=1).memory == "m"
+    assert after.current == SEED
+
+
+def test_accepted_edits_are_remembered_with_the_reason() -> None:
+    after = BEFORE.after(step(Action.ACCEPT))
+    assert after.accepted == (Acceptance(1, (append("kept"),), "the reason"),)
+    assert BEFORE.after(step(Action.REJECT)).accepted == ()

@@ -72,7 +72,7 @@ async def test_edits_that_lose_end_as_all_rejected(open_bench: OpenBench) -> Non
     bench = open_bench(optimizer=USELESS, settings={"train.num_epochs": 2})
     outcome = await train(bench)
     assert (outcome.state, outcome.best_skill.text) == (EndState.ALL_REJECTED, "")
-    assert column(bench, "action") == ["reject", "reject"]
+    assert column(bench, "action") == ["reject", "skip_repeated"]
 
 
 async def test_a_rule_that_helps_training_and_hurts_selection_is_rejected_and_stays_visible(
@@ -273,7 +273,7 @@ async def test_the_same_skill_on_the_same_task_is_never_paid_twice(open_bench: O
     """Over epochs, at the gate, and when a rejected candidate comes back."""
     bench = open_bench(optimizer=USELESS, settings={"train.num_epochs": 3})
     await train(bench)
-    assert column(bench, "action") == ["reject"] * 3
+    assert column(bench, "action") == ["reject", "skip_repeated", "skip_repeated"]
     asked = [(one.messages[0].content, one.messages[-1].content) for one in bench.target.requests]
     assert len(asked) == len(set(asked))
 
@@ -282,10 +282,103 @@ async def test_rejected_edits_are_shown_to_the_next_reflection(open_bench: OpenB
     """F89, F90."""
     bench = open_bench(optimizer=USELESS, settings={"train.num_epochs": 2})
     await train(bench)
-    first, second = (request.messages[1].content for request in bench.optimizer.requests)
+    first, second = (one.messages[1].content for one in bench.optimizer.requests if one.place.stage == "reflect")
     assert "Be brief." not in first
     assert "Be brief." in second
     assert "at most 0.0% was still possible, not above 0.0%" in second or "not strictly higher" in second
+
+
+async def test_a_bundle_that_lost_is_not_tried_again_until_the_skill_has_changed(open_bench: OpenBench) -> None:
+    """F89: nor after a restart, since the memory is made of the same evidence."""
+    proposals = {
+        1: [{"op": "append", "content": "Be brief."}],
+        2: [{"op": "append", "content": "be  BRIEF."}],
+        3: [{"op": "append", "content": "Be brief."}, {"op": "append", "content": rule(4)}],
+        4: [{"op": "append", "content": "Be clear."}],
+    }
+    script = by_stage(reflect=lambda request: {"edits": proposals[request.place.epoch]})
+    bench = open_bench(optimizer=script)
+    await train(bench)
+    assert column(bench, "action") == ["reject", "skip_repeated", "accept_new_best", "reject"]
+    second, third = bench.history[2:4]
+    assert second["counters"]["repeated_bundles"] == 1
+    assert second["reason"].startswith("the same edits lost on the same skill in step 1: ")
+    assert third["candidate_val_acc"] == 0.25
+    changed = open_bench(
+        optimizer=by_stage(reflect=lambda request: {"edits": proposals[(3, 4, 4, 4)[request.place.epoch - 1]]})
+    )
+    await train(changed)
+    assert column(changed, "action") == ["accept_new_best", "reject", "skip_repeated", "skip_repeated"]
+
+
+async def test_a_rejection_is_on_record_with_its_margin_and_what_it_broke(open_bench: OpenBench) -> None:
+    """The ids stand in the record; no prompt of the optimizer holds them."""
+    worse = {"edits": [{"op": "delete", "target": rule(4)}, {"op": "delete", "target": rule(5)}]}
+    script = by_stage(reflect=lambda request: worse if request.place.epoch == 1 else appends("Be brief."))
+    seed = "\n".join(rule(number) for number in (4, 5, 6)) + "\n"
+    bench = open_bench(optimizer=script, skill=seed, settings={"train.num_epochs": 2})
+    await train(bench)
+    first, _ = bench.history[1:]
+    assert (first["action"], first["lost_by"]) == ("reject", 0.5)
+    assert sorted(first["broken"]) == ["t4", "t5"]
+    prompts = [text_of(request) for request in bench.optimizer.requests]
+    assert any("2 tasks got worse" in text for text in prompts)
+    assert not any(name in text for text in prompts for name in ("t4", "t5", "t6", "t7"))
+
+
+@pytest.mark.parametrize(("redraw", "drawn"), [(0, 1), (1, 2), (3, 4)])
+async def test_a_rejected_step_draws_again_from_the_same_trajectories(
+    open_bench: OpenBench, redraw: int, drawn: int
+) -> None:
+    """optimizer.redraw: with what was lost before its eyes, no new rollouts, and a place of its own for each call."""
+    tries = iter(range(9))
+    script = by_stage(reflect=lambda _: appends(f"Useless thought {next(tries)}."))
+    bench = open_bench(optimizer=script, settings={**ONE_EPOCH, "optimizer.redraw": redraw})
+    await train(bench)
+    asked = [request for request in bench.optimizer.requests if request.place.stage == "reflect"]
+    assert len(asked) == len({request.place for request in asked}) == drawn
+    for number, request in enumerate(asked):
+        assert text_of(request).count("Useless thought") == number
+    assert len(asked_at(bench, "rollout")) == 4
+    (record,) = bench.history[1:]
+    assert record["action"] == "reject"
+    assert [lost["action"] for lost in record["redraws"]] == ["reject"] * (drawn - 1)
+    assert len({record["candidate_hash"], *(lost["candidate_hash"] for lost in record["redraws"])}) == drawn
+    directory = bench.directory / "steps" / "step_0001"
+    shown = sorted(path.parent.name for path in directory.glob("draw_*/candidate_skill.md"))
+    assert shown == [f"draw_{number:02d}" for number in range(1, drawn)]
+
+
+async def test_a_redraw_that_wins_ends_the_step_and_replays(open_bench: OpenBench, tmp_path: Path) -> None:
+    tries = iter(["Useless.", rule(4), "never asked"])
+    settings = {**ONE_EPOCH, "optimizer.redraw": 5}
+    evidence = tmp_path / "evidence.sqlite"
+    script = by_stage(reflect=lambda _: appends(next(tries)))
+    bench = open_bench(optimizer=script, settings=settings, evidence=evidence)
+    outcome = await train(bench)
+    (record,) = bench.history[1:]
+    assert (record["action"], len(record["redraws"])) == ("accept_new_best", 1)
+    assert outcome.best_skill.text == f"{rule(4)}\n"
+    history = bench.history
+    again = open_bench(optimizer=(), target=(), settings=settings, evidence=evidence)
+    assert (await train(again)).best_skill == outcome.best_skill
+    assert again.history == history
+
+
+async def test_only_a_rejection_is_drawn_again(open_bench: OpenBench) -> None:
+    for edits, action in ({"edits": []}, "skip_no_patches"), (appends(rule(4)), "accept_new_best"):
+        bench = open_bench(optimizer=by_stage(reflect=edits), settings={**ONE_EPOCH, "optimizer.redraw": 3})
+        await train(bench)
+        assert column(bench, "action") == [action]
+        assert column(bench, "redraws") == [[]]
+
+
+async def test_rejections_of_lost_draws_count_for_how_the_run_ended(open_bench: OpenBench) -> None:
+    """F10: a candidate was made and lost, though the last draw proposed nothing."""
+    tries = iter([appends("Useless."), {"edits": []}])
+    bench = open_bench(optimizer=by_stage(reflect=lambda _: next(tries)), settings={**ONE_EPOCH, "optimizer.redraw": 3})
+    assert (await train(bench)).state is EndState.ALL_REJECTED
+    assert column(bench, "action") == ["skip_no_patches"]
 
 
 SCHEDULERS, METRICS = ("constant", "linear", "cosine"), ("hard", "soft", "mixed")
@@ -676,6 +769,7 @@ TRAINER, GATE, REFLECT, AGGREGATE = (
     "step/test_reflect.py",
     "step/test_aggregate.py",
 )
+SLOW, COMPARISON = "epoch/test_slow_update.py", "epoch/test_comparison.py"
 SHOWN_BY = {
     "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
     "train.train_size": (TRAINER, "test_train_size_takes_the_first_tasks"),
@@ -690,6 +784,15 @@ SHOWN_BY = {
     "optimizer.min_learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.lr_scheduler": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.near_duplicate": (AGGREGATE, "test_how_alike_duplicates_are_is_a_setting"),
+    "optimizer.redraw": (TRAINER, "test_a_rejected_step_draws_again_from_the_same_trajectories"),
+    "optimizer.use_slow_update": (SLOW, "test_without_it_nothing_is_compared_and_nothing_written"),
+    "optimizer.slow_update_samples": (COMPARISON, "test_so_many_training_tasks_are_compared_and_drawn_by_the_seed"),
+    "optimizer.longitudinal_pair_policy": (COMPARISON, "test_the_policy_decides_which_pairs_are_shown"),
+    "optimizer.slow_update_gate_with_selection": (
+        SLOW,
+        "test_guidance_that_scores_lower_is_rejected_or_applied_and_measured_anew",
+    ),
+    "optimizer.use_meta_skill": ("epoch/test_meta_skill.py", "test_without_it_nothing_is_remembered"),
     "skill.max_tokens": ("step/test_update.py", "test_what_no_target_could_mend_is_not_sent_for_repair"),
     "evaluation.use_gate": (TRAINER, "test_without_a_gate_training_goes_on_with_what_scored_lower"),
     "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),

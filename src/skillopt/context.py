@@ -16,7 +16,9 @@ from skillopt.evaluation.acceptance import AcceptanceRule
 from skillopt.events import Event
 from skillopt.models.base import ReplySchema
 from skillopt.models.structured import Answer, ReplyT
+from skillopt.results import MetaSkill, SlowUpdate
 from skillopt.skill.document import Skill
+from skillopt.state import State
 from skillopt.types import Message, Place, Rollout, Task
 
 
@@ -41,6 +43,15 @@ class StageContext(Protocol):
     @property
     def acceptance(self) -> AcceptanceRule | None:
         """The rule that decides at the gate in place of the strict one, where one is configured."""
+        ...
+
+    @property
+    def training(self) -> tuple[Task, ...]:
+        """The training split, in its order."""
+        ...
+
+    def saturated(self, state: State) -> bool:
+        """Whether no candidate can be strictly higher than the current skill any more."""
         ...
 
     async def ask(
@@ -83,6 +94,14 @@ class StageContext(Protocol):
 
     def count(self, name: str) -> None:
         """Add one to a named counter of the step's record, such as `merge_fallbacks`."""
+        ...
+
+    def commit_slow_update(self, before: State, result: SlowUpdate) -> State:
+        """Make a slow update final and return the state it leaves."""
+        ...
+
+    def commit_meta_skill(self, before: State, result: MetaSkill) -> State:
+        """Make a meta skill final and return the state it leaves."""
         ...
 
     def emit(self, event: Event) -> None:

@@ -95,6 +95,21 @@ class StepCommitted:
 
 
 @dataclass(frozen=True, slots=True)
+class EpochStageCommitted:
+    """A stage between epochs is final.
+
+    Attributes:
+        stage: `slow_update` or `meta_skill`.
+        epoch: The epoch that ended.
+        record: The entry of the epoch's last step in history.json, written anew; it holds the stage under its name.
+    """
+
+    stage: str
+    epoch: int
+    record: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
 class Warned:
     """Something a person should know, once."""
 
@@ -110,4 +125,6 @@ class RunEnded:
     summary: Mapping[str, JsonValue]
 
 
-Event: TypeAlias = RunStarted | StageStarted | StageProgress | Spent | StepCommitted | Warned | RunEnded
+Event: TypeAlias = (
+    RunStarted | StageStarted | StageProgress | Spent | StepCommitted | EpochStageCommitted | Warned | RunEnded
+)

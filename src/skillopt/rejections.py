@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from skillopt.types import Edit, EditOperation
 
@@ -14,22 +16,37 @@ _SHOWN_CHARACTERS = 600
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Edits that were gated together and lost.
+    """Edits that were gated together and lost: the whole bundle, since nobody knows which of them was to blame.
 
     Attributes:
         step: The step that tried them.
         edits: The edits that were applied.
         reason: The gate's reason, in words.
+        skill: Digest of the skill that they were tried on.
+        lost_by: By how much the gate score fell short of the bar, 0 for a tie; where the gate stopped early, at least.
+        broken: Ids of the selection tasks on which the candidate scored lower. For the record: the optimizer is told
+            their number and nothing else of them.
     """
 
     step: int
     edits: tuple[Edit, ...]
     reason: str
+    skill: str = ""
+    lost_by: Fraction = Fraction(0)
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One edit in one rejected bundle."""
+
+    edit: Edit
+    rejection: Rejection
 
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """All rejections so far, oldest first."""
+    """All rejections of the run so far, oldest first."""
 
     entries: tuple[Rejection, ...] = ()
 
@@ -37,28 +54,63 @@ class Rejections:
         """Return the memory with one more rejection."""
         return Rejections((*self.entries, rejection))
 
-    def digest_text(self, *, most: int) -> str:
-        """Return what the optimizer reads: the edits that lost, newest first, each with the gate's reason.
+    def repeated(self, edits: Sequence[Edit], *, skill: str) -> Rejection | None:
+        """Return the rejection that says of these edits, on this skill, that they lose; None where there is none.
 
-        An edit that was tried again in other letter case or spacing is one line with a count; step and reason are those
-        of its last trial.
+        The bundle must be the same, whatever its order, letter case and spacing. A part of it, or more than it, is
+        another bundle: a right edit that was lost in a bad bundle may come back.
 
         Args:
-            most: Most lines of edits; older ones are counted in a closing line. 0 or more.
+            edits: The edits that were applied.
+            skill: Digest of the skill that they were applied to.
+        """
+        bundle = frozenset(_same(edit) for edit in edits)
+        for rejection in reversed(self.entries):
+            if bundle and rejection.skill == skill and bundle == frozenset(_same(edit) for edit in rejection.edits):
+                return rejection
+        return None
+
+    def digest_text(self, *, most: int) -> str:
+        """Return what the optimizer reads: the edits that lost, each with the gate's reason.
+
+        An edit that was tried again in other letter case or spacing is one line with a count; step and reason are those
+        of its last trial. Where not all of them fit, the newest, most frequent and most harmful ones take turns.
+
+        Args:
+            most: Most lines of edits; the others are counted in a closing line. 0 or more.
 
         Returns:
             One line an edit; "" where nothing was rejected or `most` is 0.
         """
-        trials: dict[tuple[str, str, str], list[tuple[Edit, Rejection]]] = {}
+        trials: dict[tuple[str, str, str], list[_Trial]] = {}
         for rejection in reversed(self.entries):
             for edit in rejection.edits:
-                trials.setdefault(_same(edit), []).append((edit, rejection))
+                trials.setdefault(_same(edit), []).append(_Trial(edit, rejection))
         if not trials or most <= 0:
             return ""
-        lines = [_line(tried) for tried in list(trials.values())[:most]]
+        shown = _in_turns(list(trials.values()))[:most]
+        lines = [_line(tried) for tried in shown]
         if len(trials) > most:
-            lines.append(f"- and {len(trials) - most} older")
+            lines.append(f"- and {len(trials) - most} more")
         return "\n".join(lines)
+
+
+def _in_turns(newest_first: list[list[_Trial]]) -> list[list[_Trial]]:
+    """Return the edits' trials in the order in which they deserve a line; equals keep the newest ahead."""
+    frequent = sorted(newest_first, key=len, reverse=True)
+    harmful = sorted(newest_first, key=_harm, reverse=True)
+    ordered: list[list[_Trial]] = []
+    for turn in zip(newest_first, frequent, harmful, strict=True):
+        for trials in turn:
+            if not any(trials is one for one in ordered):
+                ordered.append(trials)
+    return ordered
+
+
+def _harm(trials: list[_Trial]) -> tuple[int, Fraction]:
+    """Tasks that got worse over all trials, then the widest margin."""
+    broken = sum(len(trial.rejection.broken) for trial in trials)
+    return broken, max(trial.rejection.lost_by for trial in trials)
 
 
 def _same(edit: Edit) -> tuple[str, str, str]:
@@ -69,16 +121,22 @@ def _normalised(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
 
 
-def _line(trials: list[tuple[Edit, Rejection]]) -> str:
-    edit, rejection = trials[0]
-    steps = len({rejection.step for _, rejection in trials})
-    times = f"tried in {steps} steps, last in step {rejection.step}" if steps > 1 else f"tried in step {rejection.step}"
+def _line(trials: list[_Trial]) -> str:
+    edit, rejection = trials[0].edit, trials[0].rejection
+    count, last = len(trials), f"in step {rejection.step}"
+    times = f"tried {count} times, last {last}" if count > 1 else f"tried {last}"
     others = len(rejection.edits) - 1
     company = f" together with {others} other edit{'s' if others > 1 else ''}" if others > 0 else ""
-    return f"- {_described(edit)} ({times}{company}): {rejection.reason}"
+    worse = f"; {_tasks(len(rejection.broken))} got worse" if rejection.broken else ""
+    return f"- {describe(edit)} ({times}{company}): {rejection.reason}{worse}"
 
 
-def _described(edit: Edit) -> str:
+def _tasks(count: int) -> str:
+    return f"{count} task{'s' if count > 1 else ''}"
+
+
+def describe(edit: Edit) -> str:
+    """Return an edit in one line, each of its texts exactly as far as it is shown."""
     match edit.operation:
         case EditOperation.APPEND:
             return f"append {_quoted(edit.content)}"

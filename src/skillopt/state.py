@@ -1,12 +1,22 @@
-"""What training carries from one step to the next, and what one step made."""
+"""What training carries from one step to the next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
 from skillopt.rejections import Rejection, Rejections
+from skillopt.results import LookBack, MetaSkill, SlowUpdate, Step
 from skillopt.skill.document import Skill
-from skillopt.types import Action, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Place, Rollout, Task
+from skillopt.types import (
+    Action,
+    Decision,
+    Edit,
+    Place,
+    Rollout,
+)
+
+_DRAW_STRIDE = 10_000_000
+"""Distance between the places of two draws of one step; no stage numbers its calls that far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +27,34 @@ class Measured:
         skill: The skill.
         rollouts: One for each selection task, in the order of the split, or as many such passes as
             `evaluation.repeats` asks for, one after the other; all of them measured.
-        step: The step that made the skill; 0 for the seed.
+        step: The step that made the skill, or that a slow update followed; 0 for the seed.
+        slow_update: The epoch whose slow update made the skill; 0 where a step did.
     """
 
     skill: Skill
     rollouts: tuple[Rollout, ...]
     step: int = 0
+    slow_update: int = 0
 
     @property
     def next_repeat(self) -> int:
         """The first repeat number that was not measured yet."""
         return 1 + max((rollout.repeat for rollout in self.rollouts), default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Edits that were gated together and won.
+
+    Attributes:
+        step: The step that tried them.
+        edits: The edits that were applied.
+        reason: The gate's reason, in words with scores.
+    """
+
+    step: int
+    edits: tuple[Edit, ...]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +84,11 @@ class State:
         current: The skill that training goes on with.
         best: The skill with the highest gate score so far; after `final`, the one that was chosen.
         rejections: The edits that were tried and lost.
+        previous: The skill at the end of the previous epoch; the seed skill during the first one.
+        accepted: The edits that were accepted, oldest first.
+        lost: What this step drew and lost already, where `optimizer.redraw` gives it another try.
+        look_back: What the slow update of this epoch's end looked back on; None before it and without one.
+        memory: What the optimizer wrote itself between epochs; it is part of no skill. "" where there is nothing yet.
         tried: Every candidate that was measured in full, accepted or not, in the order of the steps.
         final: How the best skill was chosen at the end; None before, and where no choice was asked for.
     """
@@ -68,109 +100,64 @@ class State:
     step: int = 0
     budget: int = 0
     rejections: Rejections = field(default_factory=Rejections)
+    previous: Skill = field(default_factory=Skill)
+    accepted: tuple[Acceptance, ...] = ()
+    lost: tuple[Step, ...] = ()
+    look_back: LookBack | None = None
+    memory: str = ""
     tried: tuple[Measured, ...] = ()
     final: Final | None = None
 
     def next_step(self, *, epoch: int, budget: int) -> State:
         """Return the state at the beginning of the next step."""
-        return replace(self, epoch=epoch, step=self.step + 1, budget=budget)
+        # What the last slow update left is what the new epoch is compared with at its end.
+        previous = self.previous if epoch == self.epoch else self.current.skill
+        return replace(self, epoch=epoch, step=self.step + 1, budget=budget, previous=previous, lost=(), look_back=None)
+
+    def redraw(self, lost: Step) -> State:
+        """Return the state for another draw from the same trajectories, with what was lost before its eyes."""
+        return replace(self.after(lost), lost=(*self.lost, lost))
+
+    def place(self, stage: str, index: int = 0) -> Place:
+        """Return the place of a call of this step: one of its own for every draw."""
+        return Place(stage, self.epoch, self.step, len(self.lost) * _DRAW_STRIDE + index)
 
     def after(self, step: Step) -> State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
         decision = step.decision
-        measured = self._measured(step)
-        tried = self.tried if decision.candidate_score is None else (*self.tried, measured)
+        after = self._following(decision, step.candidate.skill)
         if decision.action is Action.REJECT:
-            rejection = Rejection(self.step, step.candidate.applied, decision.reason)
-            return replace(self, rejections=self.rejections.add(rejection), tried=tried)
+            rejection = Rejection(
+                step=self.step,
+                edits=step.candidate.applied,
+                reason=decision.reason,
+                skill=self.current.skill.digest,
+                lost_by=decision.lost_by,
+                broken=decision.broken,
+            )
+            return replace(after, rejections=self.rejections.add(rejection))
         if not decision.accepted:
-            return self
+            return after
+        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason)
+        return replace(after, accepted=(*self.accepted, acceptance))
+
+    def after_slow_update(self, result: SlowUpdate) -> State:
+        """Return the state a slow update leaves: the same rule as for a step."""
+        looked = replace(self, look_back=LookBack(self.current.skill, result.comparison))
+        return looked._following(result.decision, result.candidate, slow_update=result.epoch)
+
+    def after_meta_skill(self, result: MetaSkill) -> State:
+        """Return the state with the memory that a meta skill left."""
+        return replace(self, memory=result.memory)
+
+    def _following(self, decision: Decision, candidate: Skill, *, slow_update: int = 0) -> State:
+        place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
+        latest = decision.remeasured or decision.rollouts
+        rollouts = tuple(sorted(latest, key=lambda rollout: (rollout.repeat, place[rollout.task.id])))
+        measured = Measured(candidate, rollouts, self.step, slow_update)
+        judged = decision.accepted or decision.action is Action.REJECT
+        tried = (*self.tried, measured) if judged and decision.candidate_score is not None else self.tried
+        if not decision.accepted:
+            return replace(self, tried=tried)
         best = measured if decision.new_best else self.best
         return replace(self, current=measured, best=best, tried=tried)
-
-    def _measured(self, step: Step) -> Measured:
-        """The candidate with its latest rollouts, pass by pass in the order of the split."""
-        decision = step.decision
-        place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
-        rollouts = tuple(
-            sorted(
-                decision.remeasured or decision.rollouts, key=lambda rollout: (rollout.repeat, place[rollout.task.id])
-            )
-        )
-        return Measured(step.candidate.skill, rollouts, self.step)
-
-
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The edits that survived selection.
-
-    Attributes:
-        edits: At most `budget`, most important first where they were ranked.
-        over_budget: Those that did not survive.
-        reasoning: The optimizer's words, where it was asked to rank.
-    """
-
-    edits: tuple[Edit, ...] = ()
-    over_budget: tuple[EditOutcome, ...] = ()
-    reasoning: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What the update made of the current skill.
-
-    Attributes:
-        skill: The candidate; equal to the current skill where nothing was applied.
-        outcomes: How each selected edit ended, in order.
-        changed: Whether the candidate differs from the current skill.
-    """
-
-    skill: Skill
-    outcomes: tuple[EditOutcome, ...] = ()
-    changed: bool = False
-
-    @property
-    def applied(self) -> tuple[Edit, ...]:
-        """The edits that are in the candidate."""
-        return tuple(outcome.edit for outcome in self.outcomes if outcome.state is EditState.APPLIED)
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyTrouble:
-    """A reply of the optimizer that could not simply be read.
-
-    Attributes:
-        place: Where in the run it was asked.
-        repaired: Whether small damage in its JSON was mended.
-        asked_again: Whether the optimizer was shown what was wrong and asked once more.
-        dropped: Why the stage went on without it; "" where it was read in the end.
-        excerpt: The beginning of what was dropped; hostile, to be shown as text.
-    """
-
-    place: Place
-    repaired: bool = False
-    asked_again: bool = False
-    dropped: str = ""
-    excerpt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Everything the stages of one step made, in the order of the stages.
-
-    `troubles` are the optimizer's replies that took more than reading, by stage and index; the run adds them.
-    """
-
-    batch: tuple[Task, ...]
-    rollouts: tuple[Rollout, ...]
-    patches: tuple[Patch, ...]
-    merged: Patch
-    selected: Selected
-    candidate: Candidate
-    decision: Decision
-    troubles: tuple[ReplyTrouble, ...] = ()
-
-    @property
-    def discarded(self) -> tuple[Discarded, ...]:
-        """All proposals that ended before selection."""
-        return tuple(entry for patch in (*self.patches, self.merged) for entry in patch.discarded)

@@ -1,13 +1,16 @@
-"""The training loop: rollout, reflect, aggregate, select, update, gate."""
+"""The training loop: rollout, reflect, aggregate, select, update, gate; between epochs slow update, meta skill."""
 
 from __future__ import annotations
 
 from skillopt.concurrency import map_ordered
+from skillopt.epoch.meta_skill import meta_skill
+from skillopt.epoch.slow_update import slow_update
 from skillopt.events import StageStarted
 from skillopt.learning_rate import edit_budget
+from skillopt.results import Step
 from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
-from skillopt.state import Measured, State, Step
+from skillopt.state import Measured, State
 from skillopt.step.aggregate import aggregate
 from skillopt.step.final import choose_and_measure
 from skillopt.step.gate import gate
@@ -16,7 +19,7 @@ from skillopt.step.reflect import reflect
 from skillopt.step.rollout import rollout
 from skillopt.step.select import select
 from skillopt.step.update import update
-from skillopt.types import Place
+from skillopt.types import Action, Place, Rollout, Task
 
 
 async def train(run: Run) -> Outcome:
@@ -28,13 +31,26 @@ async def train(run: Run) -> Outcome:
                 break
             state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
             rollouts = await rollout(run, state, batch)
-            patches = await reflect(run, state, rollouts)
-            merged = await aggregate(run, state, patches)
-            selected = await select(run, state, merged)
-            candidate = await update(run, state, selected)
-            decision = await gate(run, state, candidate)
-            state = run.commit(state, Step(batch, rollouts, patches, merged, selected, candidate, decision))
+            step = await propose(run, state, batch, rollouts)
+            while step.decision.action is Action.REJECT and len(state.lost) < run.config.optimizer.redraw:
+                state = state.redraw(step)
+                step = await propose(run, state, batch, rollouts)
+            state = run.commit(state, step)
+        if run.stop_reason(state):
+            break
+        state = await slow_update(run, state, epoch)
+        state = await meta_skill(run, state, epoch)
     return await measure_result(run, await choose_and_measure(run, state))
+
+
+async def propose(run: Run, state: State, batch: tuple[Task, ...], rollouts: tuple[Rollout, ...]) -> Step:
+    """Draw one candidate from a step's trajectories and put it before the gate."""
+    patches = await reflect(run, state, rollouts)
+    merged = await aggregate(run, state, patches)
+    selected = await select(run, state, merged)
+    candidate = await update(run, state, selected)
+    decision = await gate(run, state, candidate)
+    return Step(batch, rollouts, patches, merged, selected, candidate, decision)
 
 
 async def measure_baseline(run: Run) -> State:

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from skillopt.cli.progress import JsonLines, Lines, headline, open_progress, percent, spent_line
-from skillopt.events import RunEnded, RunStarted, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import (
+    EpochStageCommitted,
+    RunEnded,
+    RunStarted,
+    Spent,
+    StageProgress,
+    StageStarted,
+    StepCommitted,
+    Warned,
+)
 
 
 def spent(used: int, paid: int, *, tokens: int = 1234, dollars: float | None = 0.5) -> Spent:
@@ -62,6 +71,13 @@ def test_a_step_says_its_scores_as_counts_and_the_decision() -> None:
     assert headline(committed(7)) == (
         "step 7 (epoch 2): train 4/12, selection 3/8 (37.5 %): reject, not strictly higher"
     )
+
+
+def test_a_stage_between_epochs_says_what_came_of_it() -> None:
+    record = {**committed(4).record, "slow_update": {"action": "accept", "reason": "strictly higher\x1b[2J"}}
+    line = headline(EpochStageCommitted("slow_update", 2, record))
+    assert line.startswith("slow update (epoch 2): selection 3/8 (37.5 %): accept, strictly higher")
+    assert "\x1b" not in line
 
 
 def test_foreign_text_moves_no_cursor() -> None:

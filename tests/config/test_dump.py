@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from skillopt.config.dump import flattened, to_yaml
-from skillopt.config.schema import Config, ModelSettings, RoleSettings
+from skillopt.config.model_settings import ModelSettings, RoleSettings
+from skillopt.config.schema import Config
 
 MODELS = ModelSettings(optimizer=RoleSettings(name="a:b"), target=RoleSettings(name="a:c"))
 CONFIG = Config(model=MODELS)

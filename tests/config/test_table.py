@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from skillopt.config.env_settings import EnvSettings
+from skillopt.config.model_settings import ModelSettings, RoleSettings
 from skillopt.config.provenance import COMMAND_LINE, Provenance
-from skillopt.config.schema import Config, EnvSettings, ModelSettings, RoleSettings
+from skillopt.config.schema import Config
 from skillopt.config.table import resolved_table, settings_reference
 from skillopt.environments.base import EnvironmentSettings
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.config.schema import EnvSettings
+from skillopt.config.env_settings import EnvSettings
 from skillopt.data.splits import epoch_batches, load_splits, steps_per_epoch
 from skillopt.errors import ConfigError, DataError, SkillOptError
 from skillopt.types import Task

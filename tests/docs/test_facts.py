@@ -13,8 +13,8 @@ from tests.support.runs import read_json
 
 from skillopt.cli.main import run
 from skillopt.config.dump import flattened
+from skillopt.config.env_settings import EnvSettings
 from skillopt.config.load import load_config
-from skillopt.config.schema import EnvSettings
 from skillopt.evaluation.statistics import two_sided_p_value
 from skillopt.learning_rate import edit_budget
 from skillopt.run.identity import identity
@@ -49,6 +49,9 @@ def test_the_map_and_the_loop_name_every_stage() -> None:
         if stage in ("rollout", "reflect", "aggregate", "select", "update", "gate"):
             assert f"step/{stage}.py" in PAGES["docs/deep_learning_map.md"]
             assert f". {stage.capitalize()}\n" in PAGES["docs/training_loop.md"]
+    for stage in ("slow_update", "meta_skill"):
+        assert f"epoch/{stage}.py" in PAGES["docs/deep_learning_map.md"]
+        assert f"## {stage.replace('_', ' ').capitalize()}\n" in PAGES["docs/training_loop.md"]
 
 
 def test_every_action_edit_and_state_is_explained() -> None:
@@ -75,8 +78,10 @@ def test_the_chances_of_the_page_are_those_of_the_test() -> None:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The configuration of a finished training of one step."""
-    config = write_tiny_run(tmp_path_factory.mktemp("tiny"))
+    """The configuration of a finished training of two epochs of one step."""
+    settings = {"train__seed": 1, "train__num_epochs": 2, "optimizer__slow_update_samples": 1}
+    settings["optimizer__learning_rate"] = 1
+    config = write_tiny_run(tmp_path_factory.mktemp("tiny"), **settings)
     assert run(["train", str(config)]) == 0
     return config
 
@@ -91,8 +96,9 @@ def test_the_page_of_the_run_directory_names_every_field_of_the_history(tiny: Pa
 def test_the_files_that_the_pages_name_are_those_of_a_run(tiny: Path) -> None:
     directory = tiny.parent / "run"
     cells = re.findall(r"^\| (`[^|]*`) \|", PAGES["docs/run_directory.md"].partition("## Going on")[0], re.M)
-    named = [name.replace("step_NNNN", "step_0001").replace("vNNNN", "v0001") for cell in cells for name in
-             re.findall(r"`([^`]+)`", cell)]  # fmt: skip
+    named = [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+    numbers = {"step_NNNN": "step_0001", "vNNNN": "v0001", "epoch_EE": "epoch_02"}
+    named = [re.sub("|".join(numbers), lambda found: numbers[found[0]], name) for name in named]
     assert [name for name in named if not (directory / name).exists()] == []
     for path in directory.iterdir():
         assert any(name.split("/")[0] == path.name for name in named), path.name

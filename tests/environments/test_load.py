@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.config.schema import EnvSettings
+from skillopt.config.env_settings import EnvSettings
 from skillopt.environments.load import find_environment, load_environment
 from skillopt.environments.question_answering import QuestionAnswering
 from skillopt.errors import ConfigError, EnvironmentLoadError

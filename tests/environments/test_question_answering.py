@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from skillopt.config.schema import EnvSettings
+from skillopt.config.env_settings import EnvSettings
 from skillopt.environments.load import load_environment
 from skillopt.environments.question_answering import QuestionAnswering, QuestionAnsweringSettings
 from skillopt.errors import DataError

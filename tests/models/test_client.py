@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, FatalModelError, ModelError, RateLimitError, TransientModelError
 from skillopt.models.base import ChatRequest, ReplySchema
 from skillopt.models.client import CompatibleClient

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import FatalModelError, TransientModelError
 from skillopt.models.base import ChatReply
 from skillopt.models.event_stream import EVENT_STREAM, join_events

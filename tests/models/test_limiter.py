@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import TransientModelError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.client import CompatibleClient

@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 from tests.support.engine import engine_environment
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError
 from skillopt.models.base import ChatModel, ChatRequest
 from skillopt.models.local import DEFAULT_MAX_TOKENS, LocalServers, open_local
@@ -251,7 +251,7 @@ async def test_a_file_that_only_begins_like_weights_is_one_clear_error(gguf: str
 def test_the_real_server_dies_with_a_parent_that_was_killed() -> None:
     program = (
         "import asyncio, os, sys\n"
-        "from skillopt.config.schema import RoleSettings\n"
+        "from skillopt.config.model_settings import RoleSettings\n"
         "from skillopt.models.local import LocalServers, open_local\n"
         "async def main():\n"
         "    async with LocalServers(os.environ) as servers:\n"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
+from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
 from skillopt.errors import TransientModelError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Meter, MeteredModel, MeterRow, Spending, total

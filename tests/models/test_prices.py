@@ -9,7 +9,7 @@ from datetime import date
 
 import pytest
 
-from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
+from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
 from skillopt.models.prices import SELF_SERVED, Prices
 from skillopt.types import Usage
 

@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError
 from skillopt.models.base import ChatRequest
 from skillopt.models.client import CompatibleClient

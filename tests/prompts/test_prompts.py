@@ -45,7 +45,7 @@ def test_what_a_slot_receives_is_never_searched_for_slots() -> None:
     assert "{{edits}} {{budget}} \\1" in user.content
 
 
-@pytest.mark.parametrize("change", [{"skil": "x"}, {"memory": "XYZ"}])
+@pytest.mark.parametrize("change", [{"skil": "x"}, {"memories": "XYZ"}])
 def test_what_was_meant_for_the_model_is_never_lost(change: dict[str, str]) -> None:
     """F75: a value without a slot is an error, and so is a slot without a value."""
     with pytest.raises(ValueError, match=r"(slots without a value|values without a slot): \['"):

@@ -19,6 +19,10 @@ RICH = World(51, rules=9, tasks=40)
 """A world whose training shows nearly everything: ten steps, acceptances, early stops, a skip, a repair, a re-ask."""
 
 
+WITHIN_EPOCHS = {"optimizer.use_slow_update": False, "optimizer.use_meta_skill": False}
+"""What happens between epochs is shown in tests of its own: guidance would solve this world before its steps do."""
+
+
 @dataclass
 class Finished:
     """A run that is over.
@@ -53,7 +57,7 @@ class Finished:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    config = write_run(tmp_path_factory.mktemp("finished"), RICH)
+    config = write_run(tmp_path_factory.mktemp("finished"), RICH, settings=WITHIN_EPOCHS)
     events: list[Event] = []
     seen: list[list[dict[str, Any]]] = []
 

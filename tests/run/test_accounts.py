@@ -7,7 +7,7 @@ from datetime import date
 
 from tests.support.values import rollout, unmeasured
 
-from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
+from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
 from skillopt.models.base import ChatReply
 from skillopt.models.prices import Prices
 from skillopt.run.accounts import Accounts
@@ -59,3 +59,14 @@ def test_every_reply_of_the_optimizer_is_used_whether_recorded_or_paid() -> None
     total = kept.used.total("optimizer")
     assert (total.usage.calls, total.dollars) == (2, None)
     assert kept.paid.rows() == ()
+
+
+def test_the_running_totals_name_both_roles_and_keep_an_unknown_price_unknown() -> None:
+    kept = accounts()
+    kept.use_rollout(Place("gate", 1, 1), "key", replace(rollout(1, 1), trajectory=Trajectory((), "", usage=USAGE)))
+    kept.use_reply(Place("reflect", 1, 1), ChatReply("", usage=USAGE), False)
+    spent = kept.spent()
+    assert spent.used_calls == {"target": 1, "optimizer": 1}
+    assert spent.used_tokens == {"target": USAGE.tokens, "optimizer": USAGE.tokens}
+    assert spent.paid_calls == {"target": 0, "optimizer": 0}
+    assert spent.dollars == {"target": 2.0, "optimizer": None}

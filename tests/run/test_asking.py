@@ -11,8 +11,8 @@ from tests.support.runs import read_json, views
 
 from skillopt.errors import TransientModelError
 from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.results import ReplyTrouble
 from skillopt.simulation.scripted import Said
-from skillopt.state import ReplyTrouble
 from skillopt.step.replies import EditsReply
 from skillopt.trainer import train
 from skillopt.types import Message, Place

@@ -15,7 +15,17 @@ from tests.support.runs import write_run
 from skillopt import events
 from skillopt.api import train
 from skillopt.errors import RunDirectoryError
-from skillopt.events import Event, RunEnded, RunStarted, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import (
+    EpochStageCommitted,
+    Event,
+    RunEnded,
+    RunStarted,
+    Spent,
+    StageProgress,
+    StageStarted,
+    StepCommitted,
+    Warned,
+)
 from skillopt.run.event_log import FORMAT_VERSION, EventLog, event_json
 
 
@@ -51,6 +61,7 @@ def test_every_type_of_event_can_be_logged() -> None:
         StageProgress("rollout", 1, 1, 1, 4),
         Spent({"target": 1}, {"target": 1}, {"target": 9}, {"target": None}),
         StepCommitted({"step": 1}),
+        EpochStageCommitted("slow_update", 2, {"step": 1}),
         Warned("w"),
         RunEnded("improved", "m", {}),
     ]

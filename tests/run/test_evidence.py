@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_httpserver import HTTPServer
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import FatalModelError, RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.client import CompatibleClient

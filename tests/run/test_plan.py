@@ -66,6 +66,9 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"gradient.failure_only": True, "gradient.merge_batch_size": 2, "gradient.minibatch_size": 1},
         {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
+        {"optimizer.redraw": 2, "train.num_epochs": 1},
+        {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
+        {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
     ids=lambda settings: "-".join(key.partition(".")[2] for key in settings),
 )
@@ -78,7 +81,7 @@ async def test_the_plan_holds_for_other_shapes_of_training(tmp_path: Path, setti
 
 def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     """16 training tasks at 4 a step, twice over: 8 steps, each with up to 2 + 1 minibatches of 2."""
-    found = planned(tmp_path)
+    found = planned(tmp_path, optimizer__use_slow_update=False, optimizer__use_meta_skill=False)
     assert {entry.stage: entry.calls for entry in found.stages} == {
         "baseline": (8, 8),
         "rollout": (16, 32),
@@ -102,14 +105,14 @@ def test_passes_over_the_selection_split_are_planned(tmp_path: Path) -> None:
 
 
 def test_what_is_measured_after_the_last_step_is_planned(tmp_path: Path) -> None:
-    """Of 8 steps and the seed at most 9 skills can be finalists."""
+    """Of 8 steps, one slow update and the seed at most 10 skills can be finalists."""
     final = {
         (reselect, repeats): stage(
             planned(tmp_path, evaluation__reselect=reselect, evaluation__final_repeats=repeats), "final"
         ).calls
         for reselect, repeats in ((0, 2), (3, 0), (99, 2))
     }
-    assert final == {(0, 2): (0, 2 * 8), (3, 0): (0, 3 * 8), (99, 2): (0, (9 + 2) * 8)}
+    assert final == {(0, 2): (0, 2 * 8), (3, 0): (0, 3 * 8), (99, 2): (0, (10 + 2) * 8)}
     assert "final" not in {entry.stage for entry in planned(tmp_path, evaluation__reselect=1).stages}
 
 
@@ -119,6 +122,26 @@ def test_a_confidence_that_the_split_can_never_reach_is_told(tmp_path: Path, con
     warnings = "\n".join(planned(tmp_path, evaluation__confidence=confidence).warnings)
     sentence = "0.999 takes 10 tasks that change, all for the better, and the selection split has 8"
     assert (sentence in warnings) == told
+
+
+@pytest.mark.parametrize(
+    ("samples", "policy", "target"), [(20, "mixed", 2 * 16 + 8), (5, "mixed", 2 * 5 + 8), (5, "changed", 2 * 16 + 8)]
+)
+def test_every_end_of_an_epoch_but_the_first_looks_back(tmp_path: Path, samples: int, policy: str, target: int) -> None:
+    """Both skills on the sample, or as far as changed scores are looked for; then the gate. Two calls at most."""
+    settings = {"optimizer__slow_update_samples": samples, "optimizer__longitudinal_pair_policy": policy}
+    for epochs in (1, 2, 4):
+        found = planned(tmp_path, train__num_epochs=epochs, **settings)
+        ends = [entry.calls for entry in found.stages if entry.stage == "slow_update"]
+        assert ends == ([(0, (epochs - 1) * target), (0, (epochs - 1) * 2)] if epochs > 1 else [])
+
+
+@pytest.mark.parametrize(("slow_update", "calls"), [(True, [2]), (False, [2 * 16, 2])])
+def test_the_meta_skill_compares_by_itself_only_without_a_slow_update(
+    tmp_path: Path, slow_update: bool, calls: list[int]
+) -> None:
+    found = planned(tmp_path, optimizer__use_slow_update=slow_update)
+    assert [entry.calls for entry in found.stages if entry.stage == "meta_skill"] == [(0, most) for most in calls]
 
 
 def test_merges_are_counted_for_both_sides_and_all_levels(tmp_path: Path) -> None:
@@ -138,10 +161,18 @@ def test_an_unchanged_skill_does_every_task_once(tmp_path: Path, epochs: int, ro
 
 def test_what_is_switched_off_is_not_planned(tmp_path: Path) -> None:
     assert stage(planned(tmp_path, evaluation__eval_test=False), "test").calls == (0, 0)
-    still = planned(tmp_path, optimizer__learning_rate=0, optimizer__lr_scheduler="constant")
+    still = planned(tmp_path, optimizer__learning_rate=0, optimizer__lr_scheduler="constant", train__num_epochs=1)
     assert still.calls("optimizer") == (0, 0)
     assert stage(still, "gate").calls == (0, 0)
     assert stage(still, "test").calls == (8, 8)
+
+
+def test_every_redraw_may_cost_a_reflection_and_a_gate(tmp_path: Path) -> None:
+    once, thrice = planned(tmp_path), planned(tmp_path, optimizer__redraw=2)
+    for name in ("reflect", "aggregate", "select", "update", "gate"):
+        assert stage(thrice, name).calls[1] == 3 * stage(once, name).calls[1]
+    for name in ("baseline", "rollout", "test"):
+        assert stage(thrice, name).calls == stage(once, name).calls
 
 
 def test_the_price_comes_from_the_configuration(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.values import measured, rollout
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.run.stopping import saturated, stop_reason
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.conftest import RICH, Finished
+from tests.run.conftest import RICH, WITHIN_EPOCHS, Finished
 from tests.support.runs import SMALL, read_json, write_run
 from tests.support.values import rollout, unmeasured
 
@@ -123,7 +123,7 @@ async def test_an_unchanged_skill_is_tested_once_and_shown_twice(tmp_path: Path)
     """More 17; F10: an optimizer that says nothing of use ends as no_candidates."""
     optimizer = f"simulated:optimizer?malformed=1&seed={SMALL.seed}&rules=4&tasks=32"
     config = write_run(tmp_path, SMALL, settings={"model.optimizer.name": optimizer, "optimizer.learning_rate": 0,
-                                                  "optimizer.lr_scheduler": "constant"})  # fmt: skip
+                                                  "optimizer.lr_scheduler": "constant", **WITHIN_EPOCHS})  # fmt: skip
     outcome = await train(config)
     summary = outcome.summary
     assert (outcome.state, summary["exit_code"]) == ("no_candidates", 11)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.run.conftest import Finished
 from tests.support.runs import read_json
 from tests.support.values import mean, measured, rollout
 
+from skillopt.results import Candidate, Selected, Step
 from skillopt.run import views as views_module
 from skillopt.run.views import Views
 from skillopt.skill.document import Skill
-from skillopt.state import Candidate, Selected, State, Step
+from skillopt.state import State
 from skillopt.types import Action, Decision, Patch
 
 
@@ -91,6 +93,37 @@ def test_a_replay_never_takes_history_or_best_skill_back(tmp_path: Path) -> None
     again.write_step(after, step, {"step": 1})
     again.write_step(after, step, {"step": 2})
     assert read_json(tmp_path / "history.json") == [{"step": 0}, {"step": 1}, {"step": 2}]
+
+
+def test_a_replay_that_passes_the_end_of_an_epoch_takes_nothing_back(tmp_path: Path) -> None:
+    """The record of the epoch's last step comes first without and then with what followed it; the guidance stays."""
+    guided = measured([1, 1], "# Guided\n", step=1)
+    _, step = accepted_step()
+    first = Views(tmp_path)
+    seed = measured([1, 0], "# Seed\n")
+    after = State(seed, seed, seed, 2, 1)
+    ended = State(seed, guided, guided, 2, 1)
+    step_record = {"step": 1, "action": "reject", "val_acc": 0.5}
+    end_record = {**step_record, "val_acc": 1.0, "slow_update": {"action": "accept_new_best"}}
+
+    def shown() -> tuple[list[Any], str]:
+        return read_json(tmp_path / "history.json"), (tmp_path / "best_skill.md").read_text("utf-8")
+
+    first.write_baseline(seed, {"step": 0})
+    first.write_step(after, step, step_record)
+    first.write_epoch_stage(ended, end_record)
+    assert shown() == ([{"step": 0}, end_record], "# Guided\n")
+    again = Views(tmp_path)
+    again.write_baseline(seed, {"step": 0})
+    again.write_step(after, step, step_record)
+    assert shown() == ([{"step": 0}, end_record], "# Guided\n")
+    again.write_epoch_stage(ended, end_record)
+    again.write_step(ended, step, {"step": 2})
+    assert shown() == ([{"step": 0}, end_record, {"step": 2}], "# Guided\n")
+    other = Views(tmp_path)
+    other.write_baseline(seed, {"step": 0})
+    other.write_step(after, step, {**step_record, "action": "accept"})
+    assert shown()[0][1:] == [{**step_record, "action": "accept"}]
 
 
 @pytest.mark.parametrize("found", ['[{"step": 9}, {"step": 1}]', '[{"step": 0}, {"st', '"no list"', "\ud800"])

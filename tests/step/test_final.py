@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.bench import Bench, OpenBench, look_up, rule
 from tests.support.values import measured
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.errors import MeasurementError, TransientModelError
 from skillopt.events import StageStarted, Warned
 from skillopt.models.base import ChatRequest

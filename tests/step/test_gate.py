@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 from tests.support.bench import Bench, OpenBench, look_up, rule
 from tests.support.values import append, rollout, unmeasured
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.errors import MeasurementError, TransientModelError
 from skillopt.evaluation.acceptance import AcceptanceRule, Comparison
 from skillopt.events import Event, StageStarted
 from skillopt.models.base import ChatRequest
+from skillopt.results import Candidate
 from skillopt.simulation.scripted import Said
 from skillopt.skill.document import Skill
-from skillopt.state import Candidate, Measured, State
+from skillopt.state import Measured, State
 from skillopt.step.gate import decide, gate, with_fresh_score
 from skillopt.types import Action, Decision, EditOutcome, EditState, Place, Rollout, SignTest, Task
 
@@ -84,6 +85,13 @@ def test_tie_keeps_the_current_skill() -> None:
     decision = verdict([1, 0, 0], [0, 0, 1])
     assert (decision.action, decision.new_best) == (Action.REJECT, False)
     assert decision.reason == "not strictly higher: hard 1/3 (33.3 %) against 1/3 (33.3 %); 3 of 3 tasks measured"
+
+
+def test_what_got_worse_is_named_whatever_the_verdict() -> None:
+    assert verdict([1, 0, 1], [0, 1, 1]).broken == ("t0",)
+    assert verdict([1, 0, 0], [0, 1, 1]).broken == ("t0",)
+    assert verdict([(0, 0.9), (0, 0.5)], [(0, 0.8), None], SOFT).broken == ("t0",)
+    assert verdict([0, 0], [0, 1]).broken == ()
 
 
 def test_lower_loses() -> None:

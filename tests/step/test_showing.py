@@ -105,7 +105,7 @@ def test_the_latest_rejected_edits_are_shown_with_the_gates_reasons() -> None:
     assert "edit 7" in text
     assert "reason 3" in text
     assert "edit 2" not in text
-    assert text.endswith("- and 2 older")
+    assert text.endswith("- and 2 more")
 
 
 @settings(max_examples=60)

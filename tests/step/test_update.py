@@ -10,7 +10,7 @@ from tests.support.bench import OpenBench, text_of
 from tests.support.values import append, replace_edit, state
 
 from skillopt.errors import FatalModelError, TransientModelError
-from skillopt.state import Selected
+from skillopt.results import Selected
 from skillopt.step.update import update
 from skillopt.types import Edit, EditOperation, EditState
 

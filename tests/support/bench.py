@@ -51,11 +51,22 @@ def appends(*contents: str) -> dict[str, Any]:
     return {"reasoning": "scripted", "edits": [{"op": "append", "content": content} for content in contents]}
 
 
+NOTHING_BETWEEN_EPOCHS: Mapping[str, Any] = {
+    "slow_update": {"slow_update_content": ""},
+    "meta_skill": {"meta_skill_content": ""},
+}
+"""What an optimizer says between epochs that has nothing to say there."""
+
+
 def by_stage(**replies: Any) -> Callable[[ChatRequest], Any]:
-    """A script that says one thing to each stage; what is callable is called with the request."""
+    """A script that says one thing to each stage; what is callable is called with the request.
+
+    Between epochs it has nothing to say, unless it is told what.
+    """
+    said_at = {**NOTHING_BETWEEN_EPOCHS, **replies}
 
     def script(request: ChatRequest) -> Any:
-        said = replies[request.place.stage]
+        said = said_at[request.place.stage]
         return said(request) if callable(said) else said
 
     return script

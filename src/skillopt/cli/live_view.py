@@ -14,7 +14,17 @@ from rich.text import Text
 
 from skillopt.cli.progress import headline, percent, spent_line
 from skillopt.cli.terminal import console
-from skillopt.events import Event, RunEnded, RunStarted, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import (
+    EpochStageCommitted,
+    Event,
+    RunEnded,
+    RunStarted,
+    Spent,
+    StageProgress,
+    StageStarted,
+    StepCommitted,
+    Warned,
+)
 from skillopt.types import JsonValue
 
 _NARROW = 60
@@ -72,6 +82,9 @@ class LiveView:
                 self._scores.plain = _scores(event.record)
                 self._clock.commit(int(str(event.record["step"])), paid=self._paid)
                 self._show_status()
+            case EpochStageCommitted():
+                self._print(headline(event))
+                self._scores.plain = _scores(event.record)
             case Warned():
                 self._print(headline(event))
             case RunEnded():

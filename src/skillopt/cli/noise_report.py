@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.evaluation.noise import RARE, Forecast
 from skillopt.evaluation.statistics import wilson_interval
 from skillopt.run.models import simulated

@@ -12,7 +12,17 @@ from typing import Any
 
 from skillopt.cli.streams import discard, is_live
 from skillopt.cli.terminal import say
-from skillopt.events import Event, RunEnded, RunStarted, Spent, StageProgress, StageStarted, StepCommitted, Warned
+from skillopt.events import (
+    EpochStageCommitted,
+    Event,
+    RunEnded,
+    RunStarted,
+    Spent,
+    StageProgress,
+    StageStarted,
+    StepCommitted,
+    Warned,
+)
 from skillopt.run.event_log import event_json
 from skillopt.text_files import plain
 
@@ -61,13 +71,13 @@ class Lines:
                 # The totals that count the stage's last call follow its last progress.
                 say(f"{self._finished}  {spent_line(event)}")
                 self._finished = ""
-            case RunStarted() | StepCommitted() | Warned():
+            case RunStarted() | StepCommitted() | EpochStageCommitted() | Warned():
                 say(headline(event))
             case StageStarted() | StageProgress() | Spent() | RunEnded():
                 pass
 
 
-def headline(event: RunStarted | StepCommitted | Warned) -> str:
+def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -> str:
     """Return the line, or lines, that an event is worth in a log."""
     match event:
         case RunStarted():
@@ -81,6 +91,8 @@ def headline(event: RunStarted | StepCommitted | Warned) -> str:
             return f"warning: {plain(event.message)}"
         case StepCommitted():
             return _step_line(event)
+        case EpochStageCommitted():
+            return _epoch_line(event)
 
 
 def _step_line(event: StepCommitted) -> str:
@@ -99,6 +111,14 @@ def _passes(record: Mapping[str, Any]) -> str:
     if not passes or passes["n"] == 1:
         return ""
     return f" in {passes['n']} passes, which differ by {100 * passes['spread']:.1f} points (standard deviation)"
+
+
+def _epoch_line(event: EpochStageCommitted) -> str:
+    value = event.record[event.stage]
+    assert isinstance(value, dict), "a stage between epochs stands in the record under its name"
+    selection = f"{event.record['val_solved']}/{event.record['val_n']} ({percent(event.record['val_acc'])})"
+    name = event.stage.replace("_", " ")
+    return f"{name} (epoch {event.epoch}): selection {selection}: {value['action']}, {plain(str(value['reason']))}"
 
 
 def percent(value: object) -> str:

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from skillopt.config.describe import settings
+from skillopt.config.model_settings import ModelSettings
 from skillopt.config.paths import expanded
 from skillopt.config.provenance import COMMAND_LINE, KeyPath, Layer, Origin
 from skillopt.config.public_keys import advice
-from skillopt.config.schema import Config, ModelSettings
+from skillopt.config.schema import Config
 from skillopt.config.secrets import HIDDEN, found_secrets
 from skillopt.config.validation import nearest, nearest_key
 from skillopt.config.yaml_text import read_document, read_value

@@ -20,10 +20,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     (r"target_model", "write model.target"),
     (r"(model_|optimizer_|target_)?backend", _PROVIDER),
     (r"rewrite_\w+|skill_update_mode|lr_control_mode|skill_aware_\w+|use_skill_aware_reflection", _NOT_YET),
-    (
-        r"use_slow_update|slow_update_\w+|longitudinal_pair_policy|use_meta_skill|meta_(learning_rate|edit_budget)",
-        _NOT_YET,
-    ),
+    (r"meta_(learning_rate|edit_budget)", _NOT_YET),
     (r"use_semantic_density|semantic_density_weight|leading_words", _NOT_YET),
     (r"reasoning_effort", "write model.optimizer.reasoning_effort and model.target.reasoning_effort"),
     (r"((optimizer|target)_)?(azure|qwen_chat|minimax|openai_compatible)_\w+", _ROLE),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from skillopt.config.describe import Kind, field_at, kind_of_field, settings
+from skillopt.config.env_settings import EnvSettings
 from skillopt.config.provenance import KeyPath, Origin, Provenance
 from skillopt.config.public_keys import advice
-from skillopt.config.schema import Config, EnvSettings
+from skillopt.config.schema import Config
 from skillopt.config.secrets import found_secrets, shown
 from skillopt.errors import ConfigError
 from skillopt.types import JsonValue

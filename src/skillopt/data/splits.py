@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from skillopt.config.schema import EnvSettings
+from skillopt.config.env_settings import EnvSettings
 from skillopt.data.manifest import Manifest, SourceFile, SplitMode, check_against_manifest, split_record
 from skillopt.data.ratio import split_counts
 from skillopt.data.rows import FORMATS, is_task_file

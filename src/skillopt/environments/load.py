@@ -15,8 +15,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
+from skillopt.config.env_settings import EnvSettings
 from skillopt.config.provenance import Provenance
-from skillopt.config.schema import EnvSettings
 from skillopt.config.validation import validate_section
 from skillopt.digests import canonical_json
 from skillopt.environments.base import Environment, EnvironmentSettings

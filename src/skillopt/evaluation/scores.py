@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.types import Rollout, Score
 
 GateMetric: TypeAlias = Literal["hard", "soft", "mixed"]

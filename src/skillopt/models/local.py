@@ -19,7 +19,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError, TransientModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
 from skillopt.models.bounded_texts import with_bounded_texts

@@ -11,7 +11,7 @@ import ipaddress
 from datetime import UTC, date, datetime, time
 from urllib.parse import urlsplit
 
-from skillopt.config.schema import ModelSettings, PriceSettings, RoleSettings
+from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
 from skillopt.models.providers import ALIASES, OPENED_ELSEWHERE, PROVIDERS
 from skillopt.types import Role, Usage
 

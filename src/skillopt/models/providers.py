@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError
 from skillopt.models.base import ChatModel
 from skillopt.models.wire import Dialect

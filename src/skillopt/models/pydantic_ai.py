@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from yarl import URL
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.failures import Reporter, provider_words, shown_address

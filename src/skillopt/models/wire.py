@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
-from skillopt.config.schema import RoleSettings
+from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError
 from skillopt.models.base import ChatReply, ChatRequest, ReplySchema
 from skillopt.models.event_stream import EVENT_STREAM, join_events

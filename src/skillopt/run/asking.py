@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from skillopt.errors import TransientModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
 from skillopt.models.structured import Answer, ReplyT, ask
+from skillopt.results import ReplyTrouble
 from skillopt.run.evidence import EvidenceStore
-from skillopt.state import ReplyTrouble
 from skillopt.types import Failure, JsonValue, Message, Place
 
 _EXCERPT_CHARACTERS = 500

@@ -12,13 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from skillopt.config.schema import Config, EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
+from skillopt.config.schema import Config
 from skillopt.evaluation.repeats import passes
 from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import MeterRow, total
+from skillopt.results import ReplyTrouble, Step
+from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
-from skillopt.state import Measured, ReplyTrouble, State, Step
-from skillopt.types import Action, EditState, Rollout
+from skillopt.state import Measured, State
+from skillopt.types import Action, Decision, EditState, Rollout
 
 SCHEMA_VERSION = 1
 
@@ -61,11 +64,9 @@ def baseline_record(config: Config, seed: Measured, *, rows: Iterable[MeterRow],
         "action": "baseline",
         "reason": "the seed skill on the selection split",
         "train_acc": None,
-        **_standing(config.evaluation, state),
+        **standing(config.evaluation, state),
         "candidate_val_acc": None,
         "candidate_val_acc_upper_bound": None,
-        "skill_len": len(seed.skill.text),
-        "skill_tokens": estimate_tokens(seed.skill.text),
         **spending(rows, step=0),
         "timing": dict(timing),
     }
@@ -102,26 +103,25 @@ def step_record(
         "action": step.decision.action.value,
         "reason": step.decision.reason,
         "train_acc": training["hard"],
-        **_standing(config.evaluation, after),
-        **_candidate(config.evaluation, step),
+        **standing(config.evaluation, after),
+        **judged(config.evaluation, step.decision, step.candidate.skill),
         "rollout_hard": training["hard"],
         "rollout_soft": training["soft"],
         "rollout_n": training["measured"],
         "rollout_solved": training["solved"],
         "rollout_unmeasured": training["unmeasured"],
         "edit_budget": before.budget,
+        "redraws": [_lost_draw(config.evaluation, lost) for lost in before.lost],
         **_edits(step),
         "counters": dict(sorted(counters.items())),
-        **_replies(step.troubles),
-        "skill_len": len(after.current.skill.text),
-        "skill_tokens": estimate_tokens(after.current.skill.text),
+        **replies(step.troubles),
         **spending(rows, step=after.step),
         "timing": dict(timing),
     }
 
 
-def _standing(evaluation: EvaluationSettings, state: State) -> Record:
-    """The skill that training goes on with, and the best one, on the selection split."""
+def standing(evaluation: EvaluationSettings, state: State) -> Record:
+    """Return how the skill that training goes on with, and the best one, stand: scores, origins, size."""
     current = split_scores(state.current.rollouts)
     return {
         "val_acc": current["hard"],
@@ -136,18 +136,19 @@ def _standing(evaluation: EvaluationSettings, state: State) -> Record:
         "best_step": state.best.step,
         "best_origin": _origin(state.best),
         "val_passes": pass_scores(evaluation, state.current.rollouts),
+        "skill_len": len(state.current.skill.text),
+        "skill_tokens": estimate_tokens(state.current.skill.text),
     }
 
 
-def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
-    """The candidate on the selection split; its scores are null where the gate stopped early or gave no verdict."""
-    decision = step.decision
+def judged(evaluation: EvaluationSettings, decision: Decision, candidate: Skill) -> Record:
+    """Return how a candidate did on the selection split; no scores where the gate stopped early or gave no verdict."""
     whole = decision.candidate_score is not None
     scores = split_scores(decision.rollouts)
     bound = decision.upper_bound
     return {
-        "candidate_hash": step.candidate.skill.short_digest,
-        "candidate_skill_len": len(step.candidate.skill.text),
+        "candidate_hash": candidate.short_digest,
+        "candidate_skill_len": len(candidate.text),
         "candidate_val_acc": scores["hard"] if whole else None,
         "candidate_val_acc_upper_bound": _hard_bound(decision.rollouts, decision.total) if decision.rollouts else None,
         "selection_hard": scores["hard"] if whole else None,
@@ -161,6 +162,8 @@ def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
         if decision.remeasured
         else None,
         "candidate_passes": pass_scores(evaluation, decision.rollouts) if whole else None,
+        "lost_by": float(decision.lost_by) if decision.action is Action.REJECT else None,
+        "broken": list(decision.broken),
         "sign_test": None
         if decision.sign_test is None
         else {
@@ -168,6 +171,17 @@ def _candidate(evaluation: EvaluationSettings, step: Step) -> Record:
             "worse": decision.sign_test.worse,
             "p_value": decision.sign_test.p_value,
         },
+    }
+
+
+def _lost_draw(evaluation: EvaluationSettings, lost: Step) -> Record:
+    """A draw that was rejected ahead of the one that the record speaks of; its files stand in a directory apart."""
+    return {
+        "action": lost.decision.action.value,
+        "reason": lost.decision.reason,
+        "n_edits_proposed": sum(len(patch.edits) for patch in lost.patches),
+        "n_edits_ranked": len(lost.selected.edits),
+        **judged(evaluation, lost.decision, lost.candidate.skill),
     }
 
 
@@ -194,8 +208,8 @@ def _edits(step: Step) -> Record:
     }
 
 
-def _replies(troubles: Sequence[ReplyTrouble]) -> Record:
-    """The optimizer's replies that a stage went on without, and those that were mended or asked for again."""
+def replies(troubles: Sequence[ReplyTrouble]) -> Record:
+    """Return the optimizer's replies that a stage went on without, and those that were mended or asked for again."""
     places = [(trouble, {"stage": trouble.place.stage, "index": trouble.place.index}) for trouble in troubles]
     return {
         "dropped_replies": [{**place, "reason": trouble.dropped} for trouble, place in places if trouble.dropped],
@@ -263,6 +277,8 @@ def _hard_bound(rollouts: Sequence[Rollout], total: int) -> float:
 
 
 def _origin(measured: Measured) -> str:
+    if measured.slow_update:
+        return f"slow_update_epoch_{measured.slow_update:02d}"
     return f"step_{measured.step:04d}" if measured.step else "initial_skill"
 
 

@@ -11,7 +11,8 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from skillopt.config.schema import Config, RoleSettings
+from skillopt.config.model_settings import RoleSettings
+from skillopt.config.schema import Config
 from skillopt.models.answers import AnsweringModel
 from skillopt.models.base import ChatModel
 from skillopt.models.limiter import LimitedModel, Limiter

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.schema import Config
 from skillopt.data.splits import steps_per_epoch
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
@@ -31,6 +32,8 @@ _INSTRUCTION_TOKENS = 400
 """The fixed part of an optimizer prompt."""
 _ASKED_AGAIN = 1
 """How often a reply that cannot be used is asked for again."""
+_Row: TypeAlias = tuple[Role, str, int, int]
+"""Whose calls, the stage, and how many calls at least and at most."""
 FEW_STEPS = 3
 """Fewer proposals than this give the gate hardly a chance."""
 FEW_TASKS = 10
@@ -91,27 +94,59 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     repeats = config.evaluation.repeats
     tests = test if config.evaluation.eval_test else 0
     proposing = steps if config.optimizer.learning_rate else 0
-    asked = proposing * (1 + _ASKED_AGAIN)
-    rows: tuple[tuple[Role, str, int, int], ...] = (
+    draws = proposing * (1 + config.optimizer.redraw)
+    asked = draws * (1 + _ASKED_AGAIN)
+    rows: tuple[_Row, ...] = (
         ("target", "baseline", repeats * val, repeats * val),
         ("target", "rollout", train, train * config.train.num_epochs),
         ("optimizer", "reflect", 0, asked * minibatches),
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
-        ("target", "gate", 0, proposing * (1 + config.evaluation.remeasure) * repeats * val),
-        *_final_stage(config.evaluation, val, proposing),
-        ("target", "test", tests, 2 * tests if proposing else tests),
+        ("target", "gate", 0, draws * _judging(setup)),
+        *_between_epochs(setup),
+        *_final_stage(setup, draws),
+        ("target", "test", tests, 2 * tests if proposing or _looks_back(config) else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
     return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
 
 
-def _final_stage(evaluation: EvaluationSettings, val: int, proposing: int) -> list[tuple[Role, str, int, int]]:
+def _judging(setup: Setup) -> int:
+    """Most rollouts of one candidate at the gate."""
+    evaluation = setup.config.evaluation
+    return (1 + evaluation.remeasure) * evaluation.repeats * len(setup.splits.val)
+
+
+def _final_stage(setup: Setup, draws: int) -> list[_Row]:
     """The fresh passes after the last step, where some are asked for."""
-    field = min(evaluation.reselect, proposing + 1)
-    most = (evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)) * val if proposing else 0
+    evaluation = setup.config.evaluation
+    candidates = draws + (setup.config.train.num_epochs - 1 if _looks_back(setup.config) else 0)
+    field = min(evaluation.reselect, candidates + 1)
+    passes = evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)
+    most = passes * len(setup.splits.val) if candidates else 0
     return [("target", "final", 0, most)] if most else []
+
+
+def _looks_back(config: Config) -> bool:
+    return config.optimizer.use_slow_update and config.train.num_epochs > 1
+
+
+def _between_epochs(setup: Setup) -> tuple[_Row, ...]:
+    """The stages at the end of every epoch from the second on: both skills on the compared tasks, a call, a gate."""
+    optimizer, train, ends = setup.config.optimizer, len(setup.splits.train), setup.config.train.num_epochs - 1
+    everything = optimizer.longitudinal_pair_policy == "changed"
+    compared = 2 * (train if everything else min(train, optimizer.slow_update_samples))
+    calls: dict[str, int] = {}
+    if optimizer.use_slow_update:
+        calls["slow_update"] = compared + _judging(setup)
+    if optimizer.use_meta_skill:
+        calls["meta_skill"] = 0 if optimizer.use_slow_update else compared
+    rows: list[_Row] = []
+    for stage, target in calls.items():
+        rows.append(("target", stage, 0, ends * target))
+        rows.append(("optimizer", stage, 0, ends * (1 + _ASKED_AGAIN)))
+    return tuple(row for row in rows if row[3])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +200,7 @@ def _merge_calls(patches: int, size: int) -> int:
     )
 
 
-def _stage(row: tuple[Role, str, int, int], sizes: _Sizes, prices: Prices) -> PlannedStage:
+def _stage(row: _Row, sizes: _Sizes, prices: Prices) -> PlannedStage:
     role, stage, *calls = row
     prompt, answer = (sizes.target_prompt, sizes.answer) if role == "target" else (sizes.optimizer_prompt, sizes.reply)
     low, high = (

@@ -1,4 +1,4 @@
-"""The run: models, evidence, events and spending behind the small protocol that the stages see.
+"""The run: its schedule, and what becomes of everything the stages made.
 
 A run is a pure function of its configuration, its data and the replies it got. So there is no resume code here: every
 start plays the loop from the beginning, and recorded evidence answers at once. What stands in the run directory
@@ -8,44 +8,33 @@ besides the evidence is a view, written anew as the loop passes.
 from __future__ import annotations
 
 import json
-import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from skillopt.config.schema import Config
 from skillopt.data.splits import epoch_batches, steps_per_epoch
-from skillopt.digests import generator
-from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.errors import SkillOptError
-from skillopt.evaluation.acceptance import AcceptanceRule
-from skillopt.evaluation.runner import unmeasured_allowed
 from skillopt.evaluation.scores import gate_score
-from skillopt.events import Event, RunEnded, StageProgress, StageStarted, StepCommitted, Warned
-from skillopt.models.base import ReplySchema
-from skillopt.models.journal import JournaledModel
-from skillopt.models.structured import Answer, ReplyT
+from skillopt.events import EpochStageCommitted, RunEnded, StepCommitted
+from skillopt.results import MetaSkill, SlowUpdate, Step
 from skillopt.run.accounts import Accounts
-from skillopt.run.asking import Asker
+from skillopt.run.epoch_records import meta_skill_record, slow_update_record, with_epoch_stage
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.history import baseline_record, step_record
-from skillopt.run.measuring import open_evaluator
+from skillopt.run.history import Record, baseline_record, step_record
 from skillopt.run.models import Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state
+from skillopt.run.services import RunServices
 from skillopt.run.setup import Setup
-from skillopt.run.stage_clock import StageClock
 from skillopt.run.stopping import saturated, stop_reason
 from skillopt.run.summary import early_summary, run_card, summary
 from skillopt.run.views import Views
-from skillopt.skill.document import Skill
-from skillopt.state import Measured, State, Step
-from skillopt.types import Decision, Message, Place, Rollout, Task
+from skillopt.state import Measured, State
+from skillopt.types import Decision, Rollout, Task
 
 
-class Run:
-    """One run, as the trainer and the stages see it (`context.StageContext`).
+class Run(RunServices):
+    """One run as the trainer sees it: its schedule, and what becomes of everything the stages made.
 
     Args:
         setup: Settings, tasks, environment and seed skill.
@@ -66,94 +55,14 @@ class Run:
         events: EventLog,
         accounts: Accounts,
     ) -> None:
+        super().__init__(setup, models=models, evidence=evidence, events=events, accounts=accounts)
         self.directory = directory
-        self.splits = setup.splits
         self.seed_skill = setup.seed_skill
-        self._acceptance = setup.acceptance
-        self._config = setup.config
-        self._environment = setup.environment
         self._card = run_card(setup, models)
         self._evidence = evidence
-        self._events = events
-        self._accounts = accounts
-        journaled = JournaledModel(models.optimizer, evidence, role="optimizer", on_reply=accounts.use_reply)
-        self._asker = Asker(journaled, evidence, count=self.count)
-        self._evaluator, self._tester = (
-            open_evaluator(setup, models, evidence, observer=self._observe, part_of_a_run=decides)
-            for decides in (True, False)
-        )
         self._views = Views(directory)
         self._decisions: list[Decision] = []
-        self._counters: Counter[str] = Counter()
-        self._clock = StageClock()
-        self._done = self._total = 0
         self._state: State | None = None
-
-    @property
-    def config(self) -> Config:
-        """The run's settings."""
-        return self._config
-
-    @property
-    def environment(self) -> Environment[EnvironmentSettings]:
-        """What the tasks are."""
-        return self._environment
-
-    @property
-    def selection(self) -> tuple[Task, ...]:
-        """The selection split, in its order."""
-        return self.splits.val
-
-    @property
-    def acceptance(self) -> AcceptanceRule | None:
-        """The rule that decides at the gate in place of the strict one, where one is configured."""
-        return self._acceptance
-
-    async def ask(
-        self,
-        messages: Sequence[Message],
-        place: Place,
-        schema: type[ReplyT],
-        *,
-        reply_schema: ReplySchema | None = None,
-        may_fall_back: bool = False,
-    ) -> Answer[ReplyT]:
-        """Ask the optimizer for a structured reply; what had to be repaired, asked again or dropped is counted."""
-        return await self._asker.ask(messages, place, schema, reply_schema=reply_schema, may_fall_back=may_fall_back)
-
-    async def measure(
-        self,
-        skill: Skill,
-        tasks: Sequence[Task],
-        place: Place,
-        *,
-        repeat: int = 0,
-        most_unmeasured: int | None = None,
-    ) -> tuple[Rollout, ...]:
-        """Roll out a skill on tasks, in the order of the tasks."""
-        return await self._evaluator.measure(skill, tasks, place, repeat=repeat, most_unmeasured=most_unmeasured)
-
-    async def measure_test(self, skill: Skill, place: Place) -> tuple[Rollout, ...]:
-        """Roll out a skill on the test split. Nothing is decided on it, so what was missing is tried by every start."""
-        most = unmeasured_allowed(self._config.evaluation.max_unmeasured, len(self.splits.test))
-        return await self._tester.measure(skill, self.splits.test, place, most_unmeasured=most)
-
-    def random(self, name: str, *place: int) -> random.Random:
-        """Return the generator of one named random choice."""
-        return generator(self._config.train.seed, name, *place)
-
-    def count(self, name: str) -> None:
-        """Add one to a named counter of the step's record."""
-        self._counters[name] += 1
-
-    def emit(self, event: Event) -> None:
-        """Log an event and tell those who watch."""
-        if isinstance(event, StageStarted):
-            self._clock.start(event.stage)
-            self._done, self._total = 0, event.total
-        self._events.emit(event)
-        if isinstance(event, StageProgress | StepCommitted):
-            self._events.emit(self._accounts.spent())
 
     def epochs(self) -> range:
         """The epochs, from 1."""
@@ -178,10 +87,14 @@ class Run:
         """Return why training ends here, ahead of its last step; "" where it goes on."""
         return stop_reason(state, self._config.evaluation) if state.step < self.total_steps else ""
 
+    def saturated(self, state: State) -> bool:
+        """Whether no candidate can be strictly higher than the current skill any more."""
+        return saturated(state.current, self._config.evaluation)
+
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
         self._state = State(seed=seed, current=seed, best=seed)
-        record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing(0))
+        record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing("step 0"))
         self._views.write_baseline(seed, record)
         self.emit(StepCommitted(record))
         score = gate_score(seed.rollouts, self._config.evaluation)
@@ -202,12 +115,45 @@ class Run:
             step_in_epoch=(after.step - 1) % self.steps_per_epoch,
             counters=self._counters,
             rows=self._accounts.used.rows(),
-            timing=self._timing(after.step),
+            timing=self._timing(f"step {after.step}"),
         )
         self._counters.clear()
-        self._decisions.append(step.decision)
+        self._decisions += [drawn.decision for drawn in (*before.lost, step)]
         self._views.write_step(after, step, record)
         self.emit(StepCommitted(record))
+        return after
+
+    def commit_slow_update(self, before: State, result: SlowUpdate) -> State:
+        """Commit a slow update: what training goes on with, and the views."""
+        after = before.after_slow_update(result)
+        self._decisions.append(result.decision)
+        value = slow_update_record(
+            self._config.evaluation, result, counters=self._counters, troubles=self._asker.take_troubles()
+        )
+        self._views.write_slow_update_files(result, value)
+        return self._commit_epoch_stage(after, "slow_update", value)
+
+    def commit_meta_skill(self, before: State, result: MetaSkill) -> State:
+        """Commit a meta skill: the optimizer's memory, and the views."""
+        value = meta_skill_record(result, counters=self._counters, troubles=self._asker.take_troubles())
+        self._views.write_meta_skill_files(result, value)
+        return self._commit_epoch_stage(before.after_meta_skill(result), "meta_skill", value)
+
+    def _commit_epoch_stage(self, after: State, stage: str, value: Record) -> State:
+        """Write the record of the epoch's last step anew, with a stage that followed it."""
+        self._state = after
+        record = with_epoch_stage(
+            self._views.records[-1],
+            after,
+            stage,
+            value,
+            evaluation=self._config.evaluation,
+            rows=self._accounts.used.rows(),
+            timing=self._timing(f"{stage} of epoch {after.epoch}"),
+        )
+        self._counters.clear()
+        self._views.write_epoch_stage(after, record)
+        self.emit(EpochStageCommitted(stage, after.epoch, record))
         return after
 
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
@@ -232,31 +178,9 @@ class Run:
             return None
         return self._end(self._state, ended, str(error), seed_test=(), best_test=())
 
-    def warn(self, message: str) -> None:
-        """Tell a person something once."""
-        self.emit(Warned(message))
-
-    def _observe(self, place: Place, key: str, rollout: Rollout, *, recorded: bool) -> None:
-        """Account for a rollout and show the progress of its stage."""
-        self._accounts.use_rollout(place, key, rollout)
-        self._done += 1
-        outcome = "unmeasured" if rollout.score is None else ("solved" if rollout.score.hard else "failed")
-        self.emit(
-            StageProgress(
-                place.stage,
-                place.epoch,
-                place.step,
-                self._done,
-                self._total,
-                detail=rollout.task.id,
-                outcome=outcome,
-                recorded=recorded,
-            )
-        )
-
-    def _timing(self, step: int) -> dict[str, float]:
-        """Seconds by stage since the last step, as they were when the step was committed first."""
-        timing, name = self._clock.stop(), f"timing of step {step}"
+    def _timing(self, what: str) -> dict[str, float]:
+        """Seconds by stage since the last commit, as they were when `what` was committed first."""
+        timing, name = self._clock.stop(), f"timing of {what}"
         recorded = self._evidence.get_meta(name)
         if recorded is not None:
             return json.loads(recorded)

@@ -10,14 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from skillopt.state import ReplyTrouble, Step
+from skillopt.results import ReplyTrouble, Step
 from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
 from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
 
 
-def write_step_files(directory: Path, step: Step) -> None:
-    """Write the readable files of a step into its directory."""
-    write_rollouts(directory / "rollout", step.rollouts)
+def write_draw_files(directory: Path, step: Step) -> None:
+    """Write what the stages after the rollout made of a step's trajectories."""
     if step.decision.rollouts:
         write_rollouts(directory / "selection_eval", step.decision.rollouts)
     if step.decision.remeasured:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.evaluation.scores import gate_score
 from skillopt.state import Measured, State
 

@@ -143,6 +143,7 @@ def _epoch(records: Sequence[Record], epoch: int) -> Record:
         "current_score_at_epoch_end": own[-1]["current_score"],
         "best_score_at_epoch_end": own[-1]["best_score"],
         "skill_tokens_at_epoch_end": own[-1]["skill_tokens"],
+        "slow_update": own[-1].get("slow_update", {}).get("action"),
     }
 
 

@@ -12,9 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from skillopt.results import MetaSkill, SlowUpdate, Step
+from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
+from skillopt.run.epoch_records import CHANGED_BETWEEN_EPOCHS
 from skillopt.run.history import Record
-from skillopt.run.step_files import write_rollouts, write_step_files
-from skillopt.state import Measured, State, Step
+from skillopt.run.step_files import write_draw_files, write_rollouts
+from skillopt.state import Measured, State
 from skillopt.text_files import write_json_atomically, write_text_atomically
 from skillopt.types import Rollout
 
@@ -40,10 +43,27 @@ class Views:
         self._write_standing(State(seed=seed, current=seed, best=seed), record)
 
     def write_step(self, after: State, step: Step, record: Record) -> None:
-        """Write a step: what its stages made, then the skills, then the history that names them."""
+        """Write a step: what its stages made, lost draws apart, then the skills, then the history that names them."""
         directory = self.directory / "steps" / f"step_{after.step:04d}"
-        write_step_files(directory, step)
+        write_rollouts(directory / "rollout", step.rollouts)
+        for number, lost in enumerate(after.lost, start=1):
+            write_draw_files(directory / f"draw_{number:02d}", lost)
+        write_draw_files(directory, step)
         write_json_atomically(directory / "step_record.json", record)
+        self._write_standing(after, record)
+
+    def write_slow_update_files(self, result: SlowUpdate, record: Record) -> None:
+        """Write what the slow update of an epoch made."""
+        write_slow_update_files(self.directory / "slow_update" / f"epoch_{result.epoch:02d}", result, record)
+
+    def write_meta_skill_files(self, result: MetaSkill, record: Record) -> None:
+        """Write what the meta skill of an epoch made."""
+        write_meta_skill_files(self.directory / "meta_skill" / f"epoch_{result.epoch:02d}", result, record)
+
+    def write_epoch_stage(self, after: State, record: Record) -> None:
+        """Write the record of an epoch's last step anew, after a stage between epochs; the skill may be another one."""
+        self.records.pop()
+        write_json_atomically(self.directory / "steps" / f"step_{after.step:04d}" / "step_record.json", record)
         self._write_standing(after, record)
 
     def write_tests(self, *, seed: Sequence[Rollout], best: Sequence[Rollout]) -> None:
@@ -67,11 +87,27 @@ class Views:
     def _write_standing(self, state: State, record: Record) -> None:
         self.records.append(record)
         write_text_atomically(self.directory / "skills" / f"skill_v{state.step:04d}.md", state.current.skill.text)
-        reached = len(self.records)
-        if reached < len(self._found) and self._found[:reached] == self.records:
+        if self._already_there():
             return
         write_text_atomically(self.directory / "best_skill.md", state.best.skill.text)
         write_json_atomically(self.directory / "history.json", self.records)
+
+    def _already_there(self) -> bool:
+        """Whether history.json, as it was found, goes on from here: with later steps, or later stages of this one."""
+        reached = len(self.records)
+        if reached > len(self._found) or self._found[: reached - 1] != self.records[:-1]:
+            return False
+        found, now = self._found[reached - 1], self.records[-1]
+        goes_on = reached < len(self._found) or (isinstance(found, dict) and found.keys() > now.keys())
+        return goes_on and _lasting(found) == _lasting(now)
+
+
+def _lasting(record: Any) -> Any:
+    """Return what no stage between epochs changes of a step's record."""
+    if not isinstance(record, dict):
+        return record
+    entries = cast("Record", record)
+    return {name: value for name, value in entries.items() if name not in CHANGED_BETWEEN_EPOCHS}
 
 
 def _read_history(path: Path) -> list[Any]:

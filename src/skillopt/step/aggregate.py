@@ -21,8 +21,8 @@ from skillopt.skill.edits import target_lines
 from skillopt.state import State
 from skillopt.step.duplicates import merge_duplicates
 from skillopt.step.replies import MergeReply, as_object, edits_schema, read_edits, shown
-from skillopt.step.showing import show_edits, show_rejections, show_skill
-from skillopt.types import Discarded, Edit, EditState, Patch, Place
+from skillopt.step.showing import show_edits, show_memory, show_rejections, show_skill
+from skillopt.types import Discarded, Edit, EditState, Patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,10 @@ class _Merger:
             purpose=self._run.environment.purpose,
             skill=show_skill(self._state),
             rejections=show_rejections(self._state),
+            memory=show_memory(self._state),
             edits=show_edits(edits),
         )
-        place = Place("aggregate", self._state.epoch, self._state.step, call.index)
+        place = self._state.place("aggregate", call.index)
         form = edits_schema(target_lines(self._state.current.skill), merge=True)
         return (await self._run.ask(messages, place, MergeReply, reply_schema=form, may_fall_back=True)).value
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.context import StageContext
 from skillopt.evaluation.scores import gate_score
 from skillopt.events import StageStarted, Warned

@@ -1,8 +1,9 @@
 """Stage 6, validation: the candidate replaces the current skill only if it scores strictly higher.
 
-`decide` is the gate, a pure function: paired scores in, decision and its reason in words out. `gate` measures for it,
-in blocks of a fixed order, and stops early where that loses nothing: once the candidate can no longer get above the
-current score even if it solves all that is left, the decision is the one the full measurement would give.
+`decide` is the gate, a pure function: paired scores in, decision and its reason in words out. `judge` measures for it,
+whoever made the candidate, a step or the slow update: in blocks of a fixed order, and with an early stop where that
+loses nothing. Once the candidate can no longer get above the current score even if it solves all that is left, the
+decision is the one the full measurement would give.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from skillopt.config.schema import EvaluationSettings
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.context import StageContext
 from skillopt.evaluation.acceptance import AcceptanceRule, Comparison, Verdict, compare, unmet_requirement
-from skillopt.evaluation.repeats import paired_means, task_means
+from skillopt.evaluation.repeats import by_task, paired_means, task_means
 from skillopt.evaluation.runner import unmeasured_allowed
 from skillopt.evaluation.scores import gate_score, gate_value
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.events import StageStarted
+from skillopt.results import Candidate
 from skillopt.skill.document import Skill
-from skillopt.state import Candidate, Measured, State
+from skillopt.state import Measured, State
 from skillopt.step.passes import measure_draws, measure_passes
 from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
 
@@ -31,15 +33,36 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     """Measure the candidate on the selection split as far as it takes, and decide."""
     evaluation = run.config.evaluation
     if not candidate.changed:
-        return _no_verdict(state, candidate, evaluation)
+        return _nothing_to_judge(state, candidate, evaluation)
+    lost = state.rejections.repeated(candidate.applied, skill=state.current.skill.digest)
+    if lost is not None:
+        run.count("repeated_bundles")
+        reason = f"the same edits lost on the same skill in step {lost.step}: {lost.reason}"
+        return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)
+    return await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
+
+
+async def judge(
+    run: StageContext, state: State, skill: Skill, place: Place, *, evaluation: EvaluationSettings
+) -> Decision:
+    """Measure a skill that may replace the current one on the selection split, as far as it takes, and decide.
+
+    Args:
+        run: The run.
+        state: Whose current and best skill it is compared with.
+        skill: The candidate.
+        place: Who asks.
+        evaluation: The rule; without a gate every task is measured.
+    """
     values = task_means(state.current.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
     draws = product(run.selection, range(evaluation.repeats))
     order = sorted(draws, key=lambda draw: (values[draw[0].id], draw[1]))
-    run.emit(StageStarted("gate", state.epoch, state.step, len(order)))
+    run.emit(StageStarted(place.stage, state.epoch, state.step, len(order)))
     bar = len(order) * gate_score(state.current.rollouts, evaluation)
+    acceptance = run.acceptance if evaluation.use_gate else None
     # Where every candidate is accepted, or a rule of the user's decides, nothing is certain before the end.
-    strict = evaluation.use_gate and run.acceptance is None
-    place, may_miss = Place("gate", state.epoch, state.step), unmeasured_allowed(evaluation.max_unmeasured, len(order))
+    strict = evaluation.use_gate and acceptance is None
+    may_miss = unmeasured_allowed(evaluation.max_unmeasured, len(order))
     rollouts: list[Rollout] = []
     while len(rollouts) < len(order):
         slack = _upper_sum(rollouts, len(order), evaluation) - bar
@@ -47,20 +70,20 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
             break
         block = _next_block(order[len(rollouts) :], slack, evaluation.gate_block) if strict else order
         missing = sum(not rollout.measured for rollout in rollouts)
-        rollouts += await measure_draws(run, candidate.skill, block, place, most_unmeasured=may_miss - missing)
+        rollouts += await measure_draws(run, skill, block, place, most_unmeasured=may_miss - missing)
     decision = decide(
         state.current,
         state.best,
         rollouts,
-        candidate=candidate.skill,
+        candidate=skill,
         evaluation=evaluation,
-        acceptance=run.acceptance,
+        acceptance=acceptance,
     )
     if not (decision.accepted and evaluation.remeasure):
         return decision
     fresh = range(evaluation.repeats, 2 * evaluation.repeats)
-    run.emit(StageStarted("gate", state.epoch, state.step, len(order)))
-    again = await measure_passes(run, candidate.skill, fresh, Place("gate", state.epoch, state.step, 1))
+    run.emit(StageStarted(place.stage, state.epoch, state.step, len(order)))
+    again = await measure_passes(run, skill, fresh, replace(place, index=place.index + 1))
     return with_fresh_score(decision, state.best, again, evaluation=evaluation)
 
 
@@ -136,6 +159,7 @@ def decide(
         sign_test=_paired_sign_test(current.rollouts, measured, evaluation),
         rollouts=tuple(rollouts),
         new_best=new_best,
+        broken=_broken(current.rollouts, measured, evaluation),
     )
 
 
@@ -165,14 +189,18 @@ def _action(*, accepted: bool, new_best: bool, use_gate: bool) -> Action:
     return Action.ACCEPT_NEW_BEST if new_best else Action.ACCEPT
 
 
-def _no_verdict(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
-    """Nothing to measure: the candidate is the current skill."""
+def no_verdict(state: State, action: Action, reason: str, *, evaluation: EvaluationSettings) -> Decision:
+    """Return the decision where there is nothing to measure; the current skill stays."""
+    rollouts = state.current.rollouts
+    return Decision(action, reason, gate_score(rollouts, evaluation), total=len(rollouts))
+
+
+def _nothing_to_judge(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
     if candidate.outcomes:
         action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
     else:
         action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"
-    total = len(state.current.rollouts)
-    return Decision(action, reason, gate_score(state.current.rollouts, evaluation), total=total)
+    return no_verdict(state, action, reason, evaluation=evaluation)
 
 
 def _next_block(remaining: Sequence[tuple[Task, int]], slack: Fraction, gate_block: int) -> Sequence[tuple[Task, int]]:
@@ -205,6 +233,18 @@ def _compared(
         rollouts,
         metric=evaluation.gate_metric,
         weight=evaluation.gate_mixed_weight,
+    )
+
+
+def _broken(
+    current: Sequence[Rollout], candidate: Sequence[Rollout], evaluation: EvaluationSettings
+) -> tuple[str, ...]:
+    """The tasks, of those that were measured as often with both skills, on which the candidate scores lower."""
+    before, after = by_task(current), by_task(candidate)
+    return tuple(
+        task
+        for task, own in after.items()
+        if len(own) == len(before[task]) and gate_score(own, evaluation) < gate_score(before[task], evaluation)
     )
 
 

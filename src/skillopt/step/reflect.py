@@ -16,8 +16,8 @@ from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
 from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
-from skillopt.step.showing import show_rejections, show_skill, show_trajectories
-from skillopt.types import Discarded, EditState, Patch, Place, Rollout, SourceType
+from skillopt.step.showing import show_memory, show_rejections, show_skill, show_trajectories
+from skillopt.types import Discarded, EditState, Patch, Rollout, SourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,10 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         skill=show_skill(state),
         budget=str(state.budget),
         rejections=show_rejections(state),
+        memory=show_memory(state),
         trajectories=show_trajectories(minibatch.rollouts, most_tokens=run.config.gradient.trajectory_tokens),
     )
-    place = Place("reflect", state.epoch, state.step, minibatch.index)
+    place = state.place("reflect", minibatch.index)
     form = edits_schema(target_lines(state.current.skill))
     answer = await run.ask(messages, place, EditsReply, reply_schema=form)
     if answer.value is None:

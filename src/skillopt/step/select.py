@@ -12,10 +12,11 @@ from typing import Any
 from skillopt.context import StageContext
 from skillopt.events import StageStarted
 from skillopt.prompts import render
-from skillopt.state import Selected, State
+from skillopt.results import Selected
+from skillopt.state import State
 from skillopt.step.replies import RankingReply
-from skillopt.step.showing import show_edits, show_rejections, show_skill
-from skillopt.types import Edit, EditOutcome, EditState, Patch, Place
+from skillopt.step.showing import show_edits, show_memory, show_rejections, show_skill
+from skillopt.types import Edit, EditOutcome, EditState, Patch
 
 
 async def select(run: StageContext, state: State, merged: Patch) -> Selected:
@@ -44,9 +45,10 @@ async def _ask(run: StageContext, state: State, edits: Sequence[Edit]) -> Rankin
         skill=show_skill(state),
         budget=str(state.budget),
         rejections=show_rejections(state),
+        memory=show_memory(state),
         edits=show_edits(edits),
     )
-    answer = await run.ask(messages, Place("select", state.epoch, state.step), RankingReply, may_fall_back=True)
+    answer = await run.ask(messages, state.place("select"), RankingReply, may_fall_back=True)
     reply = answer.value
     if reply is not None and reply.selected_indices and not valid_indices(reply.selected_indices, len(edits)):
         return None  # A ranking that names no edit at all is a misunderstanding; an empty one is a choice.

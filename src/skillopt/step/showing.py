@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
 from skillopt.types import Edit, Rollout, Score, Trajectory
@@ -28,12 +29,22 @@ _ENDED = {
 
 def show_skill(state: State) -> str:
     """Return the current skill's text, or a note that there is none yet."""
-    return state.current.skill.text.strip() or "(the skill is still empty)"
+    return show_text(state.current.skill)
 
 
-def show_rejections(state: State) -> str:
-    """Return the latest rejected attempts with the gate's reasons."""
-    return state.rejections.digest_text(most=_REJECTIONS_SHOWN) or "(none)"
+def show_text(skill: Skill) -> str:
+    """Return a skill's text, or a note that there is none yet."""
+    return skill.text.strip() or "(the skill is still empty)"
+
+
+def show_memory(state: State) -> str:
+    """Return what the optimizer noted for itself at the end of the last epoch."""
+    return state.memory or "(none)"
+
+
+def show_rejections(state: State, *, most: int = _REJECTIONS_SHOWN) -> str:
+    """Return at most so many of the rejected attempts, with the gate's reasons."""
+    return state.rejections.digest_text(most=most) or "(none)"
 
 
 def show_edits(edits: Sequence[Edit]) -> str:
@@ -58,12 +69,17 @@ def show_trajectories(rollouts: Sequence[Rollout], *, most_tokens: int) -> str:
 
 
 def _section(number: int, rollout: Rollout, most_tokens: int) -> str:
+    return f"### {number}. {rollout.task.id}\n{show_trajectory(rollout, most_tokens=most_tokens)}"
+
+
+def show_trajectory(rollout: Rollout, *, most_tokens: int) -> str:
+    """Return what the target did on one task and the verdict, each of at most `most_tokens` tokens (estimated)."""
     assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts are reflected on"
     named = {"user": "Task", "assistant": "Answer" if rollout.score.hard else "Wrong answer", "tool": "Tool"}
     turns = "\n".join(f"{named.get(turn.role, turn.role)}: {turn.content}" for turn in rollout.trajectory.turns)
     turns += _ENDED.get(rollout.trajectory.finish_reason, "")
     verdict = trim_middle(_verdict(rollout.score, rollout.trajectory), most_tokens=most_tokens)
-    return f"### {number}. {rollout.task.id}\n{trim_middle(turns, most_tokens=most_tokens)}\n{verdict}".rstrip()
+    return f"{trim_middle(turns, most_tokens=most_tokens)}\n{verdict}".rstrip()
 
 
 def _verdict(score: Score, trajectory: Trajectory) -> str:

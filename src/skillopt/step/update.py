@@ -12,12 +12,13 @@ from dataclasses import replace
 from skillopt.context import StageContext
 from skillopt.events import StageStarted
 from skillopt.prompts import render
+from skillopt.results import Candidate, Selected
 from skillopt.skill.document import Skill
 from skillopt.skill.edits import apply_edits, nearest_lines, target_lines
-from skillopt.state import Candidate, Selected, State
+from skillopt.state import State
 from skillopt.step.replies import EditsReply, edits_schema, read_edits
-from skillopt.step.showing import show_edits, show_skill
-from skillopt.types import Edit, EditOutcome, EditState, Place
+from skillopt.step.showing import show_edits, show_memory, show_skill
+from skillopt.types import Edit, EditOutcome, EditState
 
 _MENDABLE = (EditState.UNMATCHED, EditState.AMBIGUOUS)
 
@@ -47,10 +48,11 @@ async def _repair(run: StageContext, state: State, outcomes: Sequence[EditOutcom
     messages = render(
         "update_repair",
         skill=show_skill(state),
+        memory=show_memory(state),
         edits=show_edits([outcome.edit for outcome in outcomes]),
         problems="\n".join(_problem(state.current.skill, number, outcome) for number, outcome in enumerate(outcomes)),
     )
-    place, form = Place("update", state.epoch, state.step), edits_schema(target_lines(state.current.skill))
+    place, form = state.place("update"), edits_schema(target_lines(state.current.skill))
     answer = await run.ask(messages, place, EditsReply, reply_schema=form, may_fall_back=True)
     entries = answer.value.edits if answer.value is not None else []
     if len(entries) != len(outcomes):

@@ -4,6 +4,7 @@ They say what happened and hold no behaviour beyond keeping themselves consisten
 `run/` (evidence, history) and `models/` (the wire).
 """
 
+from skillopt.types.comparisons import Comparison, Pair, PairCategory, PairPolicy
 from skillopt.types.decisions import Action, Decision, SignTest
 from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch
 from skillopt.types.tasks import (
@@ -23,6 +24,7 @@ from skillopt.types.tasks import (
 
 __all__ = [
     "Action",
+    "Comparison",
     "Decision",
     "Discarded",
     "Edit",
@@ -32,6 +34,9 @@ __all__ = [
     "Failure",
     "JsonValue",
     "Message",
+    "Pair",
+    "PairCategory",
+    "PairPolicy",
     "Patch",
     "Place",
     "Role",

@@ -26,7 +26,7 @@ class SignTest:
 
 
 class Action(StrEnum):
-    """What a step did to the current skill. The first four are the public names."""
+    """What a step or a slow update did to the current skill; most are the public names."""
 
     ACCEPT_NEW_BEST = "accept_new_best"
     ACCEPT = "accept"
@@ -35,6 +35,8 @@ class Action(StrEnum):
     SKIP_NO_PATCHES = "skip_no_patches"
     SKIP_NO_CHANGE = "skip_no_change"
     SKIP_UNMEASURED = "skip_unmeasured"
+    SKIP_REPEATED = "skip_repeated"
+    NO_CONTENT = "no_content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Decision:
         total: As many as there are of them.
         sign_test: On the tasks measured with both skills; None where there were none.
         rollouts: What was measured, in the gate's order.
+        broken: Ids of the measured tasks on which the candidate scored lower than the current skill.
         new_best: Whether the candidate becomes the best skill: it scores strictly higher than the best so far, or as
             high and an acceptance rule prefers it.
         remeasured: The fresh passes of an accepted candidate, where it was measured again; from then on they are its
@@ -66,8 +69,15 @@ class Decision:
     total: int = 0
     sign_test: SignTest | None = None
     rollouts: tuple[Rollout, ...] = ()
+    broken: tuple[str, ...] = ()
     new_best: bool = False
     remeasured: tuple[Rollout, ...] = ()
+
+    @property
+    def lost_by(self) -> Fraction:
+        """By how much the candidate falls short of the current skill's score, at least; 0 for a tie or a gain."""
+        reached = self.candidate_score if self.candidate_score is not None else self.upper_bound
+        return max(Fraction(0), self.current_score - reached) if reached is not None else Fraction(0)
 
     @property
     def accepted(self) -> bool:

@@ -1,0 +1,144 @@
+"""What the stages made: the parts of a step, and what happened between two epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt.skill.document import Skill
+from skillopt.types import Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Place, Rollout, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The edits that survived selection.
+
+    Attributes:
+        edits: At most `budget`, most important first where they were ranked.
+        over_budget: Those that did not survive.
+        reasoning: The optimizer's words, where it was asked to rank.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    over_budget: tuple[EditOutcome, ...] = ()
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What the update made of the current skill.
+
+    Attributes:
+        skill: The candidate; equal to the current skill where nothing was applied.
+        outcomes: How each selected edit ended, in order.
+        changed: Whether the candidate differs from the current skill.
+    """
+
+    skill: Skill
+    outcomes: tuple[EditOutcome, ...] = ()
+    changed: bool = False
+
+    @property
+    def applied(self) -> tuple[Edit, ...]:
+        """The edits that are in the candidate."""
+        return tuple(outcome.edit for outcome in self.outcomes if outcome.state is EditState.APPLIED)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTrouble:
+    """A reply of the optimizer that could not simply be read.
+
+    Attributes:
+        place: Where in the run it was asked.
+        repaired: Whether small damage in its JSON was mended.
+        asked_again: Whether the optimizer was shown what was wrong and asked once more.
+        dropped: Why the stage went on without it; "" where it was read in the end.
+        excerpt: The beginning of what was dropped; hostile, to be shown as text.
+    """
+
+    place: Place
+    repaired: bool = False
+    asked_again: bool = False
+    dropped: str = ""
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Everything the stages of one step made, in the order of the stages.
+
+    `troubles` are the optimizer's replies that took more than reading, by stage and index; the run adds them.
+    """
+
+    batch: tuple[Task, ...]
+    rollouts: tuple[Rollout, ...]
+    patches: tuple[Patch, ...]
+    merged: Patch
+    selected: Selected
+    candidate: Candidate
+    decision: Decision
+    troubles: tuple[ReplyTrouble, ...] = ()
+
+    @property
+    def discarded(self) -> tuple[Discarded, ...]:
+        """All proposals that ended before selection."""
+        return tuple(entry for patch in (*self.patches, self.merged) for entry in patch.discarded)
+
+
+@dataclass(frozen=True, slots=True)
+class LookBack:
+    """What the stages between epochs look back on.
+
+    Attributes:
+        skill: The skill that the epoch's steps left, ahead of any new guidance.
+        comparison: That skill and the one of the previous epoch's end on the same training tasks.
+    """
+
+    skill: Skill
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class SlowUpdate:
+    """What the slow update of an epoch made.
+
+    Attributes:
+        epoch: From 2.
+        comparison: What the optimizer looked back on.
+        reasoning: Its words.
+        guidance: The text as it came, without white space around it; "" where none came.
+        candidate: The skill with the guidance; the current one where the text is no guidance.
+        decision: The gate's, or why there was nothing to decide.
+    """
+
+    epoch: int
+    comparison: Comparison
+    reasoning: str
+    guidance: str
+    candidate: Skill
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaSkill:
+    """What the meta skill of an epoch made.
+
+    Attributes:
+        epoch: From 2.
+        look_back: What the optimizer looked back on.
+        own_rollouts: Whether the comparison was made for it, since there was no slow update.
+        reasoning: Its words.
+        content: The text as it came, without white space around it; "" where none came.
+        memory: What the next epoch reads: the text, as far as it is bounded, or the last good memory.
+        action: Which of the two.
+        reason: Why, in words.
+    """
+
+    epoch: int
+    look_back: LookBack
+    own_rollouts: bool
+    reasoning: str
+    content: str
+    memory: str
+    action: Literal["updated", "kept"]
+    reason: str

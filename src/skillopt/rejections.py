@@ -26,7 +26,7 @@ class Rejection:
     Attributes:
         step: The step that tried them.
         edits: The edits that were applied.
-        reason: The gate's reason, in words.
+        reason: The gate's reason as the optimizer reads it, in words.
         skill: Digest of the skill that they were tried on.
         lost_by: By how much the gate score fell short of the bar, 0 for a tie; where the gate stopped early, at least.
         broken: Ids of the selection tasks on which the candidate scored lower. For the record: the optimizer is told

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillopt.skill.document import Skill
-from skillopt.types import Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Place, Rollout, Task
+from skillopt.types import (
+    Comparison,
+    Copy,
+    Decision,
+    Discarded,
+    Edit,
+    EditOutcome,
+    EditState,
+    Patch,
+    Place,
+    Rollout,
+    Task,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +121,7 @@ class SlowUpdate:
         guidance: The text as it came, without white space around it; "" where none came.
         candidate: The skill with the guidance; the current one where the text is no guidance.
         decision: The gate's, or why there was nothing to decide.
+        copies: What the text copies from training tasks, where that is looked for.
     """
 
     epoch: int
@@ -117,6 +130,7 @@ class SlowUpdate:
     guidance: str
     candidate: Skill
     decision: Decision
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

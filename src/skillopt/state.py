@@ -49,7 +49,7 @@ class Acceptance:
     Attributes:
         step: The step that tried them.
         edits: The edits that were applied.
-        reason: The gate's reason, in words with scores.
+        reason: The gate's reason as the optimizer reads it, in words with scores.
     """
 
     step: int
@@ -139,7 +139,7 @@ class State:
             rejection = Rejection(
                 step=self.step,
                 edits=step.candidate.applied,
-                reason=decision.reason,
+                reason=decision.told,
                 skill=self.current.skill.digest,
                 lost_by=decision.lost_by,
                 broken=decision.broken,
@@ -147,7 +147,7 @@ class State:
             return replace(after, rejections=self.rejections.add(rejection))
         if not decision.accepted:
             return after
-        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason)
+        acceptance = Acceptance(self.step, step.candidate.applied, decision.told)
         return replace(after, accepted=(*self.accepted, acceptance))
 
     def after_slow_update(self, result: SlowUpdate) -> State:

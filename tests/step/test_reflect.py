@@ -70,7 +70,7 @@ async def test_the_budget_shown_is_the_scheduled_one(open_bench: OpenBench, kind
     await reflect(bench, state(budget=3), kind)
     text = text_of(bench.optimizer.requests[0])
     assert "at most 3 edits" in text
-    assert "8" not in text
+    assert "at most 8 edits" not in text
 
 
 async def test_a_budget_of_zero_asks_nothing(open_bench: OpenBench) -> None:

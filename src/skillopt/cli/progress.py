@@ -101,8 +101,12 @@ def _step_line(event: StepCommitted) -> str:
     if record["step"] == 0:
         return f"baseline: selection {selection}"
     training = f"train {record['rollout_solved']}/{record['rollout_n']}"
-    where = f"step {record['step']} (epoch {record['epoch']})"
-    return f"{where}: {training}, selection {selection}: {record['action']}, {plain(str(record['reason']))}"
+    where, size = f"step {record['step']} (epoch {record['epoch']})", _size(record)
+    return f"{where}: {training}, selection {selection}, {size}: {record['action']}, {plain(str(record['reason']))}"
+
+
+def _size(record: Mapping[str, Any]) -> str:
+    return f"skill {record['skill_tokens']} tokens"
 
 
 def _passes(record: Mapping[str, Any]) -> str:
@@ -118,7 +122,8 @@ def _epoch_line(event: EpochStageCommitted) -> str:
     assert isinstance(value, dict), "a stage between epochs stands in the record under its name"
     selection = f"{event.record['val_solved']}/{event.record['val_n']} ({percent(event.record['val_acc'])})"
     name = event.stage.replace("_", " ")
-    return f"{name} (epoch {event.epoch}): selection {selection}: {value['action']}, {plain(str(value['reason']))}"
+    where, size = f"{name} (epoch {event.epoch})", _size(event.record)
+    return f"{where}: selection {selection}, {size}: {value['action']}, {plain(str(value['reason']))}"
 
 
 def percent(value: object) -> str:

@@ -87,3 +87,9 @@ class SkillSettings(Section):
 
     max_tokens: Positive = 8000
     """Most tokens of the skill (estimated, no download); an edit that would exceed it is refused."""
+    memorising: Literal["allow", "flag", "refuse"] = "flag"
+    """What becomes of new text that copies training tasks, questions or expected answers: `allow` does not look, `flag`
+    counts and shows it, `refuse` does not let it into the skill, and tells the optimizer so."""
+    memorising_ngram: Positive = 8
+    """How many words in a row, or twice as many characters of a script without spaces, are a copy of a task. A shorter
+    text of a task counts where it is copied whole."""

@@ -110,7 +110,9 @@ def compare(
     return Comparison(tuple(map(pair, first)), current_skill, candidate_skill)
 
 
-def unmet_requirement(comparison: Comparison, *, confidence: float | None, max_regressions: int | None) -> str:
+def unmet_requirement(
+    comparison: Comparison, *, confidence: float | None, max_regressions: int | None, name_tasks: bool = True
+) -> str:
     """Return why a candidate that scores strictly higher is not accepted all the same; "" where it is.
 
     Args:
@@ -118,6 +120,7 @@ def unmet_requirement(comparison: Comparison, *, confidence: float | None, max_r
         confidence: The exact one-sided sign test on the tasks that changed must have a p-value of at most
             1 - confidence; None asks for nothing.
         max_regressions: Most tasks that may break; None asks for nothing.
+        name_tasks: Whether the reason names the tasks that broke.
     """
     test, broken = comparison.sign_test, comparison.broken
     if confidence is not None and Fraction(test.p_value) > 1 - exact(confidence):
@@ -127,9 +130,9 @@ def unmet_requirement(comparison: Comparison, *, confidence: float | None, max_r
         )
     if max_regressions is not None and len(broken) > max_regressions:
         more = f" and {len(broken) - _SHOWN_TASKS} more" if len(broken) > _SHOWN_TASKS else ""
-        named = ", ".join(broken[:_SHOWN_TASKS])
+        named = f" ({', '.join(broken[:_SHOWN_TASKS])}{more})" if name_tasks else ""
         tasks = "task" if len(broken) == 1 else "tasks"
-        return f"{len(broken)} solved {tasks} broke ({named}{more}), and at most {max_regressions} may"
+        return f"{len(broken)} solved {tasks} broke{named}, and at most {max_regressions} may"
     return ""
 
 
@@ -146,10 +149,17 @@ def fewest_changes(confidence: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an acceptance rule says of a candidate: accepted or not, and why, in words; "" where it gives no reason."""
+    """What an acceptance rule says of a candidate.
+
+    Attributes:
+        accept: Whether it is accepted.
+        reason: Why, in words; "" where it gives no reason.
+        without_tasks: The same without what a selection task may hold, where that is less; else "".
+    """
 
     accept: bool
     reason: str = ""
+    without_tasks: str = ""
 
 
 @dataclass(frozen=True)

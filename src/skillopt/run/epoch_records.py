@@ -76,6 +76,7 @@ def slow_update_record(
         **comparison_record(result.comparison),
         "guidance_digest": text_digest(result.guidance)[:16] if result.guidance else None,
         "guidance_tokens": estimate_tokens(result.guidance),
+        "memorised_passages": len(result.copies),
         "current_score": float(decision.current_score),
         **judged(evaluation, decision, result.candidate),
         "gate_metric": evaluation.gate_metric,

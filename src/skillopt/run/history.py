@@ -199,6 +199,9 @@ def _edits(step: Step) -> Record:
         "n_edits_ranked": len(step.selected.edits),
         "support_counts": [edit.support_count for edit in step.selected.edits],
         "edits": {state.value: states[state] for state in EditState},
+        "memorised_passages": sum(
+            len(outcome.copies) for outcome in step.candidate.outcomes if outcome.state is EditState.APPLIED
+        ),
         "edits_repaired": sum(outcome.repaired for outcome in step.candidate.outcomes),
         "edit_apply_summary": {
             "total": len(step.candidate.outcomes),

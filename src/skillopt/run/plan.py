@@ -19,7 +19,7 @@ from skillopt.data.splits import steps_per_epoch
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
 from skillopt.run.setup import Setup
-from skillopt.skill.size import estimate_tokens
+from skillopt.skill.size import estimate_tokens, size_warning
 from skillopt.types import Role, Task, Usage
 
 _ANSWER_TOKENS = (20, 500)
@@ -246,6 +246,9 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
             f"the selection split, on which the gate decides, has {val} tasks: on so few a better score may be luck; "
             "use more selection tasks"
         )
+    size = size_warning(estimate_tokens(setup.seed_skill.text), config.skill.max_tokens)
+    if size:
+        found.append(f"at the start, {size}")
     confidence = config.evaluation.confidence
     if confidence is not None and fewest_changes(confidence) > val:
         found.append(

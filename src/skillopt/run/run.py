@@ -30,6 +30,8 @@ from skillopt.run.setup import Setup
 from skillopt.run.stopping import saturated, stop_reason
 from skillopt.run.summary import early_summary, run_card, summary
 from skillopt.run.views import Views
+from skillopt.skill.document import Skill
+from skillopt.skill.size import estimate_tokens, size_warning
 from skillopt.state import Measured, State
 from skillopt.types import Decision, Rollout, Task
 
@@ -64,6 +66,8 @@ class Run(RunServices):
         self._views = Views(directory)
         self._decisions: list[Decision] = []
         self._state: State | None = None
+        # Of a seed skill that is large already, the run says so when it opens.
+        self._warned_of_size = bool(self._size_warning(setup.seed_skill))
 
     def epochs(self) -> range:
         """The epochs, from 1."""
@@ -123,6 +127,7 @@ class Run(RunServices):
         self._decisions += [drawn.decision for drawn in (*before.lost, step)]
         self._views.write_step(after, step, record)
         self.emit(StepCommitted(record))
+        self._watch_size(after)
         return after
 
     def commit_slow_update(self, before: State, result: SlowUpdate) -> State:
@@ -156,7 +161,18 @@ class Run(RunServices):
         self._counters.clear()
         self._views.write_epoch_stage(after, record)
         self.emit(EpochStageCommitted(stage, after.epoch, record))
+        self._watch_size(after)
         return after
+
+    def _watch_size(self, after: State) -> None:
+        """Warn, once in a run, of a current skill that has little room left."""
+        warning = self._size_warning(after.current.skill)
+        if warning and not self._warned_of_size:
+            self._warned_of_size = True
+            self.warn(f"after step {after.step}, {warning}")
+
+    def _size_warning(self, skill: Skill) -> str:
+        return size_warning(estimate_tokens(skill.text), self._config.skill.max_tokens)
 
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
         """Write the end of a training that ran in order."""

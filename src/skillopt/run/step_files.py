@@ -12,7 +12,7 @@ from typing import Any
 
 from skillopt.results import ReplyTrouble, Step
 from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
-from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
+from skillopt.types import Copy, Discarded, Edit, EditOutcome, EditState, Patch, Rollout
 
 
 def write_draw_files(directory: Path, step: Step) -> None:
@@ -38,7 +38,27 @@ def write_draw_files(directory: Path, step: Step) -> None:
     write_json_atomically(
         directory / "edit_apply_report.json", [_outcome_json(outcome) for outcome in step.candidate.outcomes]
     )
+    write_json_atomically(directory / "memorised.json", memorised_rows(step))
     write_text_atomically(directory / "candidate_skill.md", step.candidate.skill.text)
+
+
+def memorised_rows(step: Step) -> list[dict[str, Any]]:
+    """Return each passage that a step's edits copy from training tasks, a row each.
+
+    `edit` is the edit's number, from 0, in edit_apply_report.json; null for one that was refused ahead of it.
+    """
+    refused = [(None, EditState.MEMORISED, entry.copies) for entry in step.merged.discarded if entry.copies]
+    looked_at = [(number, outcome.state, outcome.copies) for number, outcome in enumerate(step.candidate.outcomes)]
+    return [
+        {"edit": number, "status": state.value, **copy_json(copy)}
+        for number, state, copies in (*looked_at, *refused)
+        for copy in copies
+    ]
+
+
+def copy_json(copy: Copy) -> dict[str, str]:
+    """Return a passage that was copied from a task as a JSON object."""
+    return {"task_id": copy.task_id, "ngram": copy.text}
 
 
 def write_rollouts(directory: Path, rollouts: Sequence[Rollout]) -> None:

@@ -136,6 +136,7 @@ def difference(seed: Sequence[Rollout], best: Sequence[Rollout]) -> tuple[float 
 
 def _epoch(records: Sequence[Record], epoch: int) -> Record:
     own = [record for record in records if record["epoch"] == epoch]
+    before = [record for record in records if record["epoch"] < epoch][-1]
     return {
         "epoch": epoch,
         "steps": len(own),
@@ -143,6 +144,7 @@ def _epoch(records: Sequence[Record], epoch: int) -> Record:
         "current_score_at_epoch_end": own[-1]["current_score"],
         "best_score_at_epoch_end": own[-1]["best_score"],
         "skill_tokens_at_epoch_end": own[-1]["skill_tokens"],
+        "skill_tokens_growth": own[-1]["skill_tokens"] - before["skill_tokens"],
         "slow_update": own[-1].get("slow_update", {}).get("action"),
     }
 

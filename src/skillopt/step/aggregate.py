@@ -19,7 +19,9 @@ from skillopt.events import StageProgress, StageStarted
 from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
+from skillopt.step.copies import refuse_copies
 from skillopt.step.duplicates import merge_duplicates
+from skillopt.step.limits import show_limits
 from skillopt.step.replies import MergeReply, as_object, edits_schema, read_edits, shown
 from skillopt.step.showing import show_edits, show_memory, show_rejections, show_skill
 from skillopt.types import Discarded, Edit, EditState, Patch
@@ -53,7 +55,8 @@ async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -
     sides = ((failures, _FAILURES), (successes, _SUCCESSES))
     merged = await map_ordered(merger.merge_levels, sides, limit=len(sides))
     level = 1 + max(patch.merge_level for patch in merged)
-    return await merger.merge(merged, _Call(_FINAL, level, 0))
+    whole = await merger.merge(merged, _Call(_FINAL, level, 0))
+    return refuse_copies(run, state.current.skill, whole)
 
 
 def _without_duplicates(run: StageContext, patches: Sequence[Patch]) -> list[Patch]:
@@ -131,6 +134,7 @@ class _Merger:
             "aggregate",
             purpose=self._run.environment.purpose,
             skill=show_skill(self._state),
+            limits=show_limits(self._run, self._state),
             rejections=show_rejections(self._state),
             memory=show_memory(self._state),
             edits=show_edits(edits),

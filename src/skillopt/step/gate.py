@@ -100,8 +100,15 @@ def with_fresh_score(
     action = decision.action
     if action is not Action.FORCE_ACCEPT:
         action = Action.ACCEPT_NEW_BEST if new_best else Action.ACCEPT
-    reason = f"{decision.reason}; measured again: {_share(score, len(again))}, the bar from now on"
-    return replace(decision, action=action, reason=reason, new_best=new_best, remeasured=tuple(again))
+    told = f"measured again: {_share(score, len(again))}, the bar from now on"
+    return replace(
+        decision,
+        action=action,
+        reason=f"{decision.reason}; {told}",
+        without_tasks=decision.without_tasks and f"{decision.without_tasks}; {told}",
+        new_best=new_best,
+        remeasured=tuple(again),
+    )
 
 
 def decide(
@@ -133,10 +140,10 @@ def decide(
     upper_bound = _upper_sum(rollouts, total, evaluation) / total
     complete = len(measured) == total
     candidate_score = gate_score(measured, evaluation) if complete else None
-    strict = evaluation.use_gate and acceptance is None
+    strict, told = evaluation.use_gate and acceptance is None, ""
     if candidate_score is not None:
         verdict = _verdict(_compared(current, candidate, measured, evaluation), evaluation, acceptance)
-        accepted, reason = verdict.accept, verdict.reason
+        accepted, reason, told = verdict.accept, verdict.reason, verdict.without_tasks
         # A rule that prefers the candidate at the same score prefers it to the best skill as well.
         higher = candidate_score > best_score or (accepted and acceptance is not None and candidate_score == best_score)
         new_best = accepted and higher
@@ -148,9 +155,11 @@ def decide(
     else:
         action, new_best = Action.SKIP_UNMEASURED, False
         reason = f"{len(rollouts) - len(measured)} of {total} selection {noun} could not be measured: no verdict"
+    measured_of = f"{len(measured)} of {total} {noun} measured"
     return Decision(
         action=action,
-        reason=f"{reason}; {len(measured)} of {total} {noun} measured",
+        reason=f"{reason}; {measured_of}",
+        without_tasks=told and f"{told}; {measured_of}",
         current_score=current_score,
         candidate_score=candidate_score,
         upper_bound=upper_bound,
@@ -171,13 +180,24 @@ def _verdict(comparison: Comparison, evaluation: EvaluationSettings, acceptance:
         return Verdict(accept=True, reason=f"accepted without a gate: {numbers}")
     if acceptance is not None:
         verdict = acceptance.decide(comparison)
-        said = verdict.reason or ("accepted" if verdict.accept else "not accepted")
-        return Verdict(verdict.accept, f"{acceptance.name}: {said}: {numbers}")
+        word = "accepted" if verdict.accept else "not accepted"
+        # The rule's own words may speak of single selection tasks.
+        reason, told = (f"{acceptance.name}: {said}: {numbers}" for said in (verdict.reason or word, word))
+        return Verdict(verdict.accept, reason, told)
     if comparison.after <= comparison.before:
         return Verdict(accept=False, reason=f"not strictly higher: {numbers}")
-    unmet = unmet_requirement(comparison, confidence=evaluation.confidence, max_regressions=evaluation.max_regressions)
+    unmet, told = (
+        unmet_requirement(
+            comparison,
+            confidence=evaluation.confidence,
+            max_regressions=evaluation.max_regressions,
+            name_tasks=named,
+        )
+        for named in (True, False)
+    )
     if unmet:
-        return Verdict(accept=False, reason=f"strictly higher, but {unmet}: {numbers}")
+        reason, told = (f"strictly higher, but {words}: {numbers}" for words in (unmet, told))
+        return Verdict(accept=False, reason=reason, without_tasks=told)
     return Verdict(accept=True, reason=f"strictly higher: {numbers}")
 
 

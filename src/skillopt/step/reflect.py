@@ -15,6 +15,7 @@ from skillopt.events import StageProgress, StageStarted
 from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
+from skillopt.step.limits import show_examples, show_limits
 from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
 from skillopt.step.showing import show_memory, show_rejections, show_skill, show_trajectories
 from skillopt.types import Discarded, EditState, Patch, Rollout, SourceType
@@ -65,10 +66,13 @@ def _minibatches(run: StageContext, state: State, rollouts: Sequence[Rollout]) -
 
 
 async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) -> Patch | None:
+    examples = {"examples": show_examples(run)} if minibatch.source_type == "failure" else {}
     messages = render(
         f"reflect_{minibatch.source_type}",
+        **examples,
         purpose=run.environment.purpose,
         skill=show_skill(state),
+        limits=show_limits(run, state),
         budget=str(state.budget),
         rejections=show_rejections(state),
         memory=show_memory(state),

@@ -16,6 +16,8 @@ from skillopt.results import Candidate, Selected
 from skillopt.skill.document import Skill
 from skillopt.skill.edits import apply_edits, nearest_lines, target_lines
 from skillopt.state import State
+from skillopt.step.copies import copies_of_tasks, refused_for
+from skillopt.step.limits import show_limits
 from skillopt.step.replies import EditsReply, edits_schema, read_edits
 from skillopt.step.showing import show_edits, show_memory, show_skill
 from skillopt.types import Edit, EditOutcome, EditState
@@ -30,7 +32,7 @@ async def update(run: StageContext, state: State, selected: Selected) -> Candida
     result = apply_edits(skill, selected.edits, max_tokens=most)
     mendable = [number for number, outcome in enumerate(result.outcomes) if outcome.state in _MENDABLE]
     if not mendable:
-        return Candidate(result.skill, result.outcomes, result.changed)
+        return Candidate(result.skill, _with_copies(run, skill, result.outcomes), result.changed)
     mended = await _repair(run, state, [result.outcomes[number] for number in mendable])
     edits = list(selected.edits)
     for number, edit in zip(mendable, mended, strict=True):
@@ -40,7 +42,13 @@ async def update(run: StageContext, state: State, selected: Selected) -> Candida
         replace(outcome, repaired=outcome.state is EditState.APPLIED and number in mendable)
         for number, outcome in enumerate(result.outcomes)
     )
-    return Candidate(result.skill, outcomes, result.changed)
+    return Candidate(result.skill, _with_copies(run, skill, outcomes), result.changed)
+
+
+def _with_copies(run: StageContext, skill: Skill, outcomes: Sequence[EditOutcome]) -> tuple[EditOutcome, ...]:
+    """Return the outcomes with what each edit copies from training tasks."""
+    copies = copies_of_tasks(run, skill, [outcome.edit.content for outcome in outcomes])
+    return tuple(replace(outcome, copies=own) for outcome, own in zip(outcomes, copies, strict=True))
 
 
 async def _repair(run: StageContext, state: State, outcomes: Sequence[EditOutcome]) -> tuple[Edit | None, ...]:
@@ -48,6 +56,7 @@ async def _repair(run: StageContext, state: State, outcomes: Sequence[EditOutcom
     messages = render(
         "update_repair",
         skill=show_skill(state),
+        limits=show_limits(run, state),
         memory=show_memory(state),
         edits=show_edits([outcome.edit for outcome in outcomes]),
         problems="\n".join(_problem(state.current.skill, number, outcome) for number, outcome in enumerate(outcomes)),
@@ -58,13 +67,16 @@ async def _repair(run: StageContext, state: State, outcomes: Sequence[EditOutcom
     if len(entries) != len(outcomes):
         run.count("dropped_repairs")
         return (None,) * len(outcomes)
-    return tuple(_mended(entry, outcome.edit) for entry, outcome in zip(entries, outcomes, strict=True))
+    return tuple(_mended(run, state, entry, outcome.edit) for entry, outcome in zip(entries, outcomes, strict=True))
 
 
-def _mended(entry: object, edit: Edit) -> Edit | None:
+def _mended(run: StageContext, state: State, entry: object, edit: Edit) -> Edit | None:
     """Return the edit with the mended operation, target and content; what stands behind it stays."""
     read, _ = read_edits([entry], source_type=edit.source_type, task_ids=edit.task_ids)
     if not read:
+        return None
+    if refused_for(run, state.current.skill, read[0].content):
+        run.count("memorised_repairs")
         return None
     return replace(edit, operation=read[0].operation, target=read[0].target, content=read[0].content or edit.content)
 

@@ -56,6 +56,8 @@ class Decision:
         broken: Ids of the measured tasks on which the candidate scored lower than the current skill.
         new_best: Whether the candidate becomes the best skill: it scores strictly higher than the best so far, or as
             high and an acceptance rule prefers it.
+        without_tasks: The reason without what a selection task may hold, where `reason` has more than that; "" where it
+            has not. The optimizer reads it.
         remeasured: The fresh passes of an accepted candidate, where it was measured again; from then on they are its
             score.
     """
@@ -72,6 +74,12 @@ class Decision:
     broken: tuple[str, ...] = ()
     new_best: bool = False
     remeasured: tuple[Rollout, ...] = ()
+    without_tasks: str = ""
+
+    @property
+    def told(self) -> str:
+        """The reason as the optimizer reads it: scores and counts of selection tasks, and nothing else of them."""
+        return self.without_tasks or self.reason
 
     @property
     def lost_by(self) -> Fraction:

@@ -28,6 +28,7 @@ class EditState(StrEnum):
     DUPLICATE = "duplicate"
     INVALID = "invalid"
     OVER_BUDGET = "over_budget"
+    MEMORISED = "memorised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,19 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A passage of a new text that a training task has as well.
+
+    Attributes:
+        task_id: The task; the first one, in the order of the tasks, where several have it.
+        text: The passage as it stands in the new text.
+    """
+
+    task_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class EditOutcome:
     """How an edit ended.
 
@@ -62,12 +76,14 @@ class EditOutcome:
         state: Its one end.
         detail: What a person needs to know about it, such as "found in 2 places: lines 4 and 9".
         repaired: Whether it was applied only after a repair request to the optimizer.
+        copies: What its content copies from training tasks, where that is looked for.
     """
 
     edit: Edit
     state: EditState
     detail: str = ""
     repaired: bool = False
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +92,16 @@ class Discarded:
 
     Attributes:
         entry: The proposal as it came, as JSON text; hostile, to be shown as text.
-        state: Its end: invalid where it is no edit, over_budget, or duplicate where a merge or another edit took its
-            place.
+        state: Its end: invalid where it is no edit, over_budget, memorised where it copies a training task and that is
+            refused, or duplicate where a merge or another edit took its place.
         detail: Why, in words.
+        copies: What it copies from training tasks.
     """
 
     entry: str
     state: EditState
     detail: str
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

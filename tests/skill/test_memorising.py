@@ -1,4 +1,4 @@
-"""What a new text copies from tasks: rows of words, short texts whole, in any script, in time that grows with the text."""
+"""What a new text copies from tasks: rows of words, short texts whole, in any script."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from skillopt.types import Copy, JsonValue, Task
 
 WORDS = 8
 LONG = "Please send twelve blue pens and two grey folders to the office in Oslo before Friday noon."
+
+WORDS_OF_ALL_KINDS = ("blau", "grün", "漢字漢", "Straße", "12", "e\u0301te")
 
 
 def task(identifier: str, **fields: JsonValue) -> Task:
@@ -146,9 +148,7 @@ def test_form_letter_case_and_white_space_make_no_difference(text: str, question
 def test_a_row_of_a_task_is_found_whatever_stands_around_it(
     before: str, after: str, words: int, data: st.DataObject
 ) -> None:
-    row = data.draw(
-        st.lists(st.sampled_from("blau grün 漢字漢 Straße 12 e\u0301te".split()), min_size=words, max_size=9)
-    )
+    row = data.draw(st.lists(st.sampled_from(WORDS_OF_ALL_KINDS), min_size=words, max_size=9))
     question = " ".join(row)
     found = copies(f"{before} {question} {after}", task("a", question=question), words=words)
     assert {copy.task_id for copy in found} == {"a"}

@@ -811,6 +811,8 @@ SHOWN_BY = {
         "test_guidance_that_scores_lower_is_rejected_or_applied_and_measured_anew",
     ),
     "optimizer.use_meta_skill": ("epoch/test_meta_skill.py", "test_without_it_nothing_is_remembered"),
+    "skill.memorising": ("e2e/test_memorising.py", "test_a_copied_task_is_let_in_shown_or_refused"),
+    "skill.memorising_ngram": ("e2e/test_memorising.py", "test_how_many_words_are_a_copy_is_a_setting"),
     "skill.max_tokens": ("step/test_update.py", "test_what_no_target_could_mend_is_not_sent_for_repair"),
     "evaluation.use_gate": (TRAINER, "test_without_a_gate_training_goes_on_with_what_scored_lower"),
     "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),

@@ -27,7 +27,7 @@ from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.models import Models
 from skillopt.run.run import Run
-from skillopt.run.setup import prepare
+from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.scripted import Script, ScriptedModel
 
 Row: TypeAlias = Callable[[str, int], Mapping[str, Any]]
@@ -88,6 +88,7 @@ def text_of(request: ChatRequest) -> str:
 class Bench(Run):
     """The real run, with what it counted and emitted kept in sight."""
 
+    setup: Setup
     target: ScriptedModel
     optimizer: ScriptedModel
 
@@ -178,6 +179,7 @@ def open_bench(tmp_path: Path) -> Iterator[OpenBench]:
                 events=stack.enter_context(EventLog(directory / "events.jsonl")),
                 accounts=Accounts(Prices(setup.config.model, on=date(2026, 1, 1))),
             )
+            bench.setup = setup
             bench.target, bench.optimizer = models.target, models.optimizer  # type: ignore[assignment]
             return bench
 

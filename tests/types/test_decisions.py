@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -44,3 +45,9 @@ def test_the_actions_have_the_public_names() -> None:
         "no_content",
         "skip_repeated",
     }
+
+
+def test_the_optimizer_reads_the_reason_without_tasks_where_there_is_one() -> None:
+    decision = Decision(Action.REJECT, "1 task broke (t4)", Fraction(1, 2))
+    assert decision.told == "1 task broke (t4)"
+    assert replace(decision, without_tasks="1 task broke").told == "1 task broke"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.support.values import append, measured, rollout
+from tests.support.values import append, measured, rollout, unmeasured
 
 from skillopt.results import Candidate, LookBack, MetaSkill, Selected, SlowUpdate, Step
 from skillopt.skill.document import Skill
-from skillopt.state import Acceptance, State
-from skillopt.types import Action, Comparison, Decision, Discarded, EditOutcome, EditState, Patch, Place
+from skillopt.state import Acceptance, LastSeen, State
+from skillopt.types import Action, Comparison, Decision, Discarded, EditOutcome, EditState, Patch, Place, Rollout
 
 SEED = measured([0, 0, 1], "# Seed\n")
 BEFORE = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=2, budget=3)
@@ -119,3 +120,18 @@ def test_accepted_edits_are_remembered_with_the_reason() -> None:
     after = BEFORE.after(step(Action.ACCEPT))
     assert after.accepted == (Acceptance(1, (append("kept"),), "the reason"),)
     assert BEFORE.after(step(Action.REJECT)).accepted == ()
+
+
+def rolled_out(*rollouts: Rollout) -> Step:
+    """A step with nothing but what the target did."""
+    return replace(step(Action.SKIP_NO_PATCHES), rollouts=rollouts)
+
+
+def test_the_state_knows_how_each_training_task_stood_when_it_was_last_seen() -> None:
+    first = BEFORE.after(rolled_out(rollout(0, 1), rollout(1, 0), unmeasured(2)))
+    assert first.last_seen == {"t0": LastSeen(1, True), "t1": LastSeen(1, False), "t2": LastSeen(1, None)}
+    assert first.known_training == (1, 2)
+    second = first.next_step(epoch=2, budget=3).after(rolled_out(rollout(1, 1), unmeasured(0)))
+    assert second.last_seen == {"t0": LastSeen(2, None), "t1": LastSeen(2, True), "t2": LastSeen(1, None)}
+    assert second.known_training == (1, 1)
+    assert BEFORE.known_training == (0, 0)

@@ -774,6 +774,10 @@ SHOWN_BY = {
     "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
     "train.train_size": (TRAINER, "test_train_size_takes_the_first_tasks"),
     "train.batch_size": (TRAINER, "test_epochs_and_batches_make_the_steps"),
+    "train.sampling": (
+        "e2e/test_sampling.py",
+        "test_a_step_draws_tasks_that_were_not_seen_or_failed_when_last_seen",
+    ),
     "train.seed": (TRAINER, "test_the_seed_decides_the_batches"),
     "gradient.minibatch_size": (REFLECT, "test_failures_and_successes_are_read_in_minibatches_of_their_own"),
     "gradient.merge_batch_size": (AGGREGATE, "test_patches_are_merged_in_levels_of_the_batch_size"),
@@ -794,6 +798,10 @@ SHOWN_BY = {
     ),
     "optimizer.use_meta_skill": ("epoch/test_meta_skill.py", "test_without_it_nothing_is_remembered"),
     "skill.max_tokens": ("step/test_update.py", "test_what_no_target_could_mend_is_not_sent_for_repair"),
+    "evaluation.vet": (
+        "e2e/test_vetting.py",
+        "test_a_harmful_edit_is_left_out_of_the_bundle_that_holds_the_right_one",
+    ),
     "evaluation.use_gate": (TRAINER, "test_without_a_gate_training_goes_on_with_what_scored_lower"),
     "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
     "evaluation.gate_mixed_weight": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from skillopt.rejections import Rejection, Rejections
@@ -58,6 +59,19 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True)
+class LastSeen:
+    """How a training task stood when it was rolled out last, whatever skill was current then.
+
+    Attributes:
+        step: The step that rolled it out.
+        solved: By the hard score; None where it could not be measured.
+    """
+
+    step: int
+    solved: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Final:
     """How the best skill was chosen and measured after the last step, by passes that no step has used.
 
@@ -91,6 +105,7 @@ class State:
         memory: What the optimizer wrote itself between epochs; it is part of no skill. "" where there is nothing yet.
         tried: Every candidate that was measured in full, accepted or not, in the order of the steps.
         final: How the best skill was chosen at the end; None before, and where no choice was asked for.
+        last_seen: By task id, the training tasks that were rolled out so far.
     """
 
     seed: Measured
@@ -107,6 +122,13 @@ class State:
     memory: str = ""
     tried: tuple[Measured, ...] = ()
     final: Final | None = None
+    last_seen: Mapping[str, LastSeen] = field(default_factory=dict[str, LastSeen])
+
+    @property
+    def known_training(self) -> tuple[int, int]:
+        """How many training tasks were solved when they were last seen, and how many were seen at all."""
+        solved = [seen.solved for seen in self.last_seen.values() if seen.solved is not None]
+        return sum(solved), len(solved)
 
     def next_step(self, *, epoch: int, budget: int) -> State:
         """Return the state at the beginning of the next step."""
@@ -125,7 +147,9 @@ class State:
     def after(self, step: Step) -> State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
         decision = step.decision
-        after = self._following(decision, step.candidate.skill)
+        seen = {one.task.id: LastSeen(self.step, bool(one.score.hard) if one.score else None) for one in step.rollouts}
+        known = replace(self, last_seen={**self.last_seen, **seen})
+        after = known._following(decision, step.candidate.skill)
         if decision.action is Action.REJECT:
             rejection = Rejection(
                 step=self.step,

@@ -19,6 +19,7 @@ from skillopt.step.reflect import reflect
 from skillopt.step.rollout import rollout
 from skillopt.step.select import select
 from skillopt.step.update import update
+from skillopt.step.vet import vet
 from skillopt.types import Action, Place, Rollout, Task
 
 
@@ -26,10 +27,11 @@ async def train(run: Run) -> Outcome:
     """Train the run's seed skill and measure what came of it on held-out tasks."""
     state = await measure_baseline(run)
     for epoch in run.epochs():
-        for batch in run.batches(epoch):
+        for _ in range(run.steps_per_epoch):
             if run.stop_reason(state):
                 break
             state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
+            batch = run.batch(state)
             rollouts = await rollout(run, state, batch)
             step = await propose(run, state, batch, rollouts)
             while step.decision.action is Action.REJECT and len(state.lost) < run.config.optimizer.redraw:
@@ -49,6 +51,7 @@ async def propose(run: Run, state: State, batch: tuple[Task, ...], rollouts: tup
     merged = await aggregate(run, state, patches)
     selected = await select(run, state, merged)
     candidate = await update(run, state, selected)
+    candidate = await vet(run, state, candidate, rollouts)
     decision = await gate(run, state, candidate)
     return Step(batch, rollouts, patches, merged, selected, candidate, decision)
 

@@ -73,6 +73,14 @@ def test_a_step_says_its_scores_as_counts_and_the_decision() -> None:
     )
 
 
+def test_a_batch_of_known_failures_stands_beside_how_all_seen_tasks_stood() -> None:
+    known = {"train_known_solved": 30, "train_known_n": 40, "train_known_acc": 0.75}
+    assert "train 4/12, selection" in headline(committed(7, sampling="all", **known))
+    assert "train 4/12 (all seen: 30/40, 75.0 %), selection" in headline(committed(7, sampling="unsolved", **known))
+    nothing = {"train_known_solved": 0, "train_known_n": 0, "train_known_acc": None}
+    assert "(all seen: 0/0, -)" in headline(committed(7, sampling="unsolved", **nothing))
+
+
 def test_a_stage_between_epochs_says_what_came_of_it() -> None:
     record = {**committed(4).record, "slow_update": {"action": "accept", "reason": "strictly higher\x1b[2J"}}
     line = headline(EpochStageCommitted("slow_update", 2, record))

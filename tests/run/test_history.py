@@ -101,6 +101,17 @@ def test_the_training_scores_are_those_of_the_batch(finished: Finished) -> None:
         assert (record["rollout_n"], record["rollout_solved"], record["rollout_unmeasured"]) == (len(rows), solved, 0)
 
 
+def test_the_known_training_score_is_of_all_tasks_as_they_were_last_seen(finished: Finished) -> None:
+    known: dict[str, int] = {}
+    for record in steps(finished):
+        rows = read_json(finished.step_directory(record) / "rollout" / "results.json")
+        known |= {row["id"]: row["hard"] for row in rows}
+        counted = (record["train_known_solved"], record["train_known_n"], record["train_known_acc"])
+        assert counted == (sum(known.values()), len(known), sum(known.values()) / len(known))
+        assert record["sampling"] == "all"
+    assert len(known) == 20
+
+
 def test_the_candidates_scores_are_those_of_the_gate(finished: Finished) -> None:
     whole = [record for record in steps(finished) if record["selection_n"] == 10]
     assert whole

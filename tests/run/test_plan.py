@@ -67,6 +67,8 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
         {"optimizer.redraw": 2, "train.num_epochs": 1},
+        {"optimizer.redraw": 1, "evaluation.vet": 2},
+        {"train.sampling": "unsolved", "train.batch_size": 5},
         {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
         {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
@@ -94,6 +96,27 @@ def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     }
     assert found.calls("target") == (32, 120)
     assert found.calls("optimizer") == (0, 112)
+
+
+@pytest.mark.parametrize(("size", "epochs", "calls"), [(5, 3, (5, 12 * 5)), (16, 1, (16, 16)), (40, 2, (16, 32))])
+def test_batches_of_unsolved_tasks_may_be_the_same_task_again_and_again(
+    tmp_path: Path, size: int, epochs: int, calls: tuple[int, int]
+) -> None:
+    """Of 16 training tasks: at least one batch, and at most a full one a step."""
+    settings = {"train__sampling": "unsolved", "train__batch_size": size, "train__num_epochs": epochs}
+    assert stage(planned(tmp_path, **settings), "rollout").calls == calls
+
+
+def test_vetting_tries_each_edit_of_each_draw(tmp_path: Path) -> None:
+    """8 steps of 2 edits, on 3 tasks each or on as many as a batch holds."""
+    most = {
+        (tasks, redraws): stage(
+            planned(tmp_path, evaluation__vet=tasks, optimizer__redraw=redraws, optimizer__min_learning_rate=2), "vet"
+        ).calls[1]
+        for tasks, redraws in ((3, 0), (3, 1), (99, 0))
+    }
+    assert most == {(3, 0): 8 * 2 * 3, (3, 1): 2 * 8 * 2 * 3, (99, 0): 8 * 2 * 4}
+    assert "vet" not in {entry.stage for entry in planned(tmp_path).stages}
 
 
 def test_passes_over_the_selection_split_are_planned(tmp_path: Path) -> None:

@@ -100,9 +100,17 @@ def _step_line(event: StepCommitted) -> str:
     selection = f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])}){_passes(record)}"
     if record["step"] == 0:
         return f"baseline: selection {selection}"
-    training = f"train {record['rollout_solved']}/{record['rollout_n']}"
+    training = f"train {record['rollout_solved']}/{record['rollout_n']}{_known(record)}"
     where = f"step {record['step']} (epoch {record['epoch']})"
     return f"{where}: {training}, selection {selection}: {record['action']}, {plain(str(record['reason']))}"
+
+
+def _known(record: Mapping[str, Any]) -> str:
+    """Say how all training tasks seen so far stood the last time, where the batch was drawn from those that failed."""
+    if record.get("sampling") != "unsolved":
+        return ""
+    count, seen, share = (record[f"train_known_{name}"] for name in ("solved", "n", "acc"))
+    return f" (all seen: {count}/{seen}, {percent(share)})"
 
 
 def _passes(record: Mapping[str, Any]) -> str:

@@ -18,6 +18,9 @@ class TrainSettings(Section):
     """Number of training tasks to use: the first N. 0 means all of them."""
     batch_size: Positive = 40
     """Training tasks a step."""
+    sampling: Literal["all", "unsolved"] = "all"
+    """Which tasks a step's batch is drawn from: every epoch is one pass over all of them, or only those that were not
+    seen yet or failed when they were last rolled out."""
     seed: int = 42
     """Seed from which every random choice of the training is derived."""
 

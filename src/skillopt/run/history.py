@@ -110,6 +110,8 @@ def step_record(
         "rollout_n": training["measured"],
         "rollout_solved": training["solved"],
         "rollout_unmeasured": training["unmeasured"],
+        "sampling": config.train.sampling,
+        **_known_training(after),
         "edit_budget": before.budget,
         "redraws": [_lost_draw(config.evaluation, lost) for lost in before.lost],
         **_edits(step),
@@ -118,6 +120,12 @@ def step_record(
         **spending(rows, step=after.step),
         "timing": dict(timing),
     }
+
+
+def _known_training(state: State) -> Record:
+    """How the training tasks seen so far stood the last time: a batch of known failures says little of all of them."""
+    count, seen = state.known_training
+    return {"train_known_acc": count / seen if seen else None, "train_known_solved": count, "train_known_n": seen}
 
 
 def standing(evaluation: EvaluationSettings, state: State) -> Record:
@@ -199,6 +207,7 @@ def _edits(step: Step) -> Record:
         "n_edits_ranked": len(step.selected.edits),
         "support_counts": [edit.support_count for edit in step.selected.edits],
         "edits": {state.value: states[state] for state in EditState},
+        "edits_vetted": sum(outcome.vetting is not None for outcome in step.candidate.outcomes),
         "edits_repaired": sum(outcome.repaired for outcome in step.candidate.outcomes),
         "edit_apply_summary": {
             "total": len(step.candidate.outcomes),

@@ -98,11 +98,12 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     asked = draws * (1 + _ASKED_AGAIN)
     rows: tuple[_Row, ...] = (
         ("target", "baseline", repeats * val, repeats * val),
-        ("target", "rollout", train, train * config.train.num_epochs),
+        ("target", "rollout", *_rollouts(setup, steps)),
         ("optimizer", "reflect", 0, asked * minibatches),
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
+        *_vetting(setup, draws),
         ("target", "gate", 0, draws * _judging(setup)),
         *_between_epochs(setup),
         *_final_stage(setup, draws),
@@ -110,6 +111,23 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
     return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+
+
+def _rollouts(setup: Setup, steps: int) -> tuple[int, int]:
+    """Fewest and most training rollouts. A step that draws known failures may do with one skill what it has done."""
+    train, tasks = setup.config.train, len(setup.splits.train)
+    if train.sampling == "all":
+        return tasks, tasks * train.num_epochs
+    batch = min(tasks, train.batch_size)
+    return batch, steps * batch
+
+
+def _vetting(setup: Setup, draws: int) -> list[_Row]:
+    """Each edit alone on training tasks of its step, where that is asked for."""
+    config = setup.config
+    tasks = min(config.evaluation.vet, config.train.batch_size, len(setup.splits.train))
+    most = draws * config.optimizer.learning_rate * tasks
+    return [("target", "vet", 0, most)] if most else []
 
 
 def _judging(setup: Setup) -> int:

@@ -8,10 +8,11 @@ besides the evidence is a view, written anew as the loop passes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from skillopt.data.sampling import unsolved_batch
 from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.errors import SkillOptError
 from skillopt.evaluation.scores import gate_score
@@ -68,10 +69,17 @@ class Run(RunServices):
         """The epochs, from 1."""
         return range(1, self._config.train.num_epochs + 1)
 
-    def batches(self, epoch: int) -> Iterator[tuple[Task, ...]]:
-        """The batches of an epoch: one pass over the shuffled training split."""
+    def batch(self, state: State) -> tuple[Task, ...]:
+        """The batch of the step that a state begins: a part of one pass over all tasks, or unsolved tasks alone."""
         train = self._config.train
-        yield from epoch_batches(self.splits.train, seed=train.seed, epoch=epoch, batch_size=train.batch_size)
+        if train.sampling == "unsolved":
+            draw = self.random("sampling", state.epoch, state.step)
+            return unsolved_batch(self.splits.train, state.last_seen, size=train.batch_size, draw=draw)
+        batches = epoch_batches(self.splits.train, seed=train.seed, epoch=state.epoch, batch_size=train.batch_size)
+        return batches[self._step_in_epoch(state)]
+
+    def _step_in_epoch(self, state: State) -> int:
+        return (state.step - 1) % self.steps_per_epoch
 
     @property
     def steps_per_epoch(self) -> int:
@@ -112,7 +120,7 @@ class Run(RunServices):
             before,
             after,
             step,
-            step_in_epoch=(after.step - 1) % self.steps_per_epoch,
+            step_in_epoch=self._step_in_epoch(after),
             counters=self._counters,
             rows=self._accounts.used.rows(),
             timing=self._timing(f"step {after.step}"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from skillopt.results import ReplyTrouble, Step
 from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
-from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
+from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout, Vetting
 
 
 def write_draw_files(directory: Path, step: Step) -> None:
@@ -99,8 +99,14 @@ def _outcome_json(outcome: EditOutcome) -> dict[str, Any]:
         "status": outcome.state.value,
         "detail": outcome.detail,
         "repaired": outcome.repaired,
+        **({"vetting": _vetting_json(outcome.vetting)} if outcome.vetting else {}),
         **_edit_json(outcome.edit),
     }
+
+
+def _vetting_json(vetting: Vetting) -> dict[str, Any]:
+    after = None if vetting.after is None else float(vetting.after)
+    return {"task_ids": list(vetting.task_ids), "before": float(vetting.before), "after": after}
 
 
 def _dropped_json(trouble: ReplyTrouble) -> dict[str, Any]:

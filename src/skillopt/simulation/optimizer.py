@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from skillopt.digests import generator
 from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.simulation.citing import asks_for_citations, cited
 from skillopt.simulation.reading import (
     ShownEdit,
     Stage,
@@ -87,6 +88,8 @@ class SimulatedOptimizer:
         draw = generator(self._world.seed, f"simulation.optimizer {meaning(self._world, stage, request)}")
         damaged = draw.random() < self._malformed
         value = self._answer(stage, prompt_text(request), draw)
+        if stage == "reflect" and asks_for_citations(request):
+            value["edits"] = [*cited(self._world, prompt_text(request), _entries(value))]
         return _damaged(request, value, draw) if damaged else simulated_reply(request, _written(request, value))
 
     async def close(self) -> None:

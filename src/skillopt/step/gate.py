@@ -26,7 +26,7 @@ from skillopt.results import Candidate
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State
 from skillopt.step.passes import measure_draws, measure_passes
-from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
+from skillopt.types import Action, Decision, EditState, Place, Rollout, SignTest, Task
 
 
 async def gate(run: StageContext, state: State, candidate: Candidate) -> Decision:
@@ -196,7 +196,13 @@ def no_verdict(state: State, action: Action, reason: str, *, evaluation: Evaluat
 
 
 def _nothing_to_judge(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
-    if candidate.outcomes:
+    vetted_out = sum(outcome.state is EditState.VETTED_OUT for outcome in candidate.outcomes)
+    if vetted_out:
+        action = Action.SKIP_NO_CHANGE
+        reason = (
+            f"no edit is left: alone on the tasks they came from, {vetted_out} did no better than the current skill"
+        )
+    elif candidate.outcomes:
         action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
     else:
         action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"

@@ -15,9 +15,10 @@ from skillopt.events import StageProgress, StageStarted
 from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
+from skillopt.step.citing import citation_request, cited_tasks
 from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
 from skillopt.step.showing import show_memory, show_rejections, show_skill, show_trajectories
-from skillopt.types import Discarded, EditState, Patch, Rollout, SourceType
+from skillopt.types import Discarded, Edit, EditState, Patch, Rollout, SourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ def _minibatches(run: StageContext, state: State, rollouts: Sequence[Rollout]) -
 
 
 async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) -> Patch | None:
+    task_ids = tuple(rollout.task.id for rollout in minibatch.rollouts)
+    cites = run.config.evaluation.vet > 0
     messages = render(
         f"reflect_{minibatch.source_type}",
         purpose=run.environment.purpose,
@@ -73,15 +76,15 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         rejections=show_rejections(state),
         memory=show_memory(state),
         trajectories=show_trajectories(minibatch.rollouts, most_tokens=run.config.gradient.trajectory_tokens),
+        citing=citation_request(task_ids) if cites else "",
     )
     place = state.place("reflect", minibatch.index)
-    form = edits_schema(target_lines(state.current.skill))
+    form = edits_schema(target_lines(state.current.skill), task_ids=task_ids if cites else None)
     answer = await run.ask(messages, place, EditsReply, reply_schema=form)
     if answer.value is None:
         run.count("dropped_reflections")
         return None
-    task_ids = tuple(rollout.task.id for rollout in minibatch.rollouts)
-    edits, discarded = read_edits(answer.value.edits, source_type=minibatch.source_type, task_ids=task_ids)
+    edits, discarded = _read(run, answer.value, minibatch.source_type, task_ids)
     if not edits and not discarded:
         return None
     beyond = tuple(
@@ -99,3 +102,20 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         task_ids=task_ids,
         discarded=discarded + beyond,
     )
+
+
+def _read(
+    run: StageContext, reply: EditsReply, source_type: SourceType, task_ids: tuple[str, ...]
+) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
+    """Read the edits of a reply, each with the tasks that it cites; without vetting they are the whole minibatch."""
+    if not run.config.evaluation.vet:
+        return read_edits(reply.edits, source_type=source_type, task_ids=task_ids)
+    edits: tuple[Edit, ...] = ()
+    discarded: tuple[Discarded, ...] = ()
+    for entry in reply.edits:
+        cited, unknown = cited_tasks(entry, task_ids)
+        for _ in range(unknown):
+            run.count("unknown_task_ids")
+        read, unreadable = read_edits([entry], source_type=source_type, task_ids=cited)
+        edits, discarded = edits + read, discarded + unreadable
+    return edits, discarded

@@ -6,7 +6,7 @@ They say what happened and hold no behaviour beyond keeping themselves consisten
 
 from skillopt.types.comparisons import Comparison, Pair, PairCategory, PairPolicy
 from skillopt.types.decisions import Action, Decision, SignTest
-from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch
+from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch, Vetting
 from skillopt.types.tasks import (
     Failure,
     JsonValue,
@@ -48,4 +48,5 @@ __all__ = [
     "Task",
     "Trajectory",
     "Usage",
+    "Vetting",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 from skillopt.types.tasks import SourceType
 
@@ -28,6 +29,7 @@ class EditState(StrEnum):
     DUPLICATE = "duplicate"
     INVALID = "invalid"
     OVER_BUDGET = "over_budget"
+    VETTED_OUT = "vetted_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Edit:
         content: The text to put in; "" for delete.
         support_count: How many proposals this edit stands for after merging; at least 1.
         source_type: The kind of trajectories it came from.
-        task_ids: Ids of the tasks whose trajectories were before the optimizer's eyes when it proposed the edit.
+        task_ids: Ids of the tasks it came from: those that the optimizer cited, where it was asked to, else all whose
+            trajectories were before its eyes when it proposed the edit.
         merge_level: How many merges it went through.
     """
 
@@ -54,6 +57,21 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Vetting:
+    """An edit tried alone on training tasks that it came from.
+
+    Attributes:
+        task_ids: The tasks.
+        before: Sum of the gate scores that the current skill had on them in this step.
+        after: The same with the edit; None where not all of them could be measured, and then nothing was decided.
+    """
+
+    task_ids: tuple[str, ...]
+    before: Fraction
+    after: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
 class EditOutcome:
     """How an edit ended.
 
@@ -62,12 +80,14 @@ class EditOutcome:
         state: Its one end.
         detail: What a person needs to know about it, such as "found in 2 places: lines 4 and 9".
         repaired: Whether it was applied only after a repair request to the optimizer.
+        vetting: How it did alone; None where it was not tried alone.
     """
 
     edit: Edit
     state: EditState
     detail: str = ""
     repaired: bool = False
+    vetting: Vetting | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,3 +128,18 @@ def test_a_bundle_is_known_to_lose_only_as_a_whole_and_on_the_same_skill(
 ) -> None:
     """A right edit that was lost in a bad bundle may come back in another; and what lost once may win later."""
     assert (MEMORY.repeated(edits, skill=skill) is not None) is repeated
+
+
+def test_reminders_are_remembered_with_the_edits_they_were_tried_with() -> None:
+    lost = Rejection(3, (append("rule"),), "a tie", skill="digest", reminders=("Mind it.",))
+    alone = Rejection(4, (), "a tie", skill="digest", reminders=("Mind  IT.", "Mind that."))
+    memory = Rejections().add(lost).add(alone)
+    assert memory.digest_text(most=9).splitlines() == [
+        '- remind "Mind  IT." (tried 2 times, last in step 4 together with 1 other change): a tie',
+        '- remind "Mind that." (tried in step 4 together with 1 other change): a tie',
+        '- append "rule" (tried in step 3 together with 1 other change): a tie',
+    ]
+    assert memory.repeated(lost.edits, skill="digest", reminders=["mind it."]) == lost
+    assert memory.repeated((), skill="digest", reminders=["Mind that.", "Mind it."]) == alone
+    assert memory.repeated(lost.edits, skill="digest") is None
+    assert memory.repeated((), skill="digest", reminders=["Mind it."]) is None

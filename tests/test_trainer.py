@@ -786,6 +786,7 @@ TRAINER, GATE, REFLECT, AGGREGATE = (
     "step/test_reflect.py",
     "step/test_aggregate.py",
 )
+SKILL_AWARE = "e2e/test_skill_aware.py"
 SLOW, COMPARISON = "epoch/test_slow_update.py", "epoch/test_comparison.py"
 SHOWN_BY = {
     "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
@@ -803,6 +804,15 @@ SHOWN_BY = {
     "optimizer.near_duplicate": (AGGREGATE, "test_how_alike_duplicates_are_is_a_setting"),
     "optimizer.rejection_memory": (TRAINER, "test_the_rejection_memory_reaches_as_far_as_it_is_set"),
     "optimizer.redraw": (TRAINER, "test_a_rejected_step_draws_again_from_the_same_trajectories"),
+    "optimizer.use_skill_aware_reflection": (SKILL_AWARE, "test_reminders_gain_what_edits_alone_cannot_reach"),
+    "optimizer.skill_aware_appendix_source": (
+        "step/test_skill_aware.py",
+        "test_the_source_decides_which_reflections_may_write_notes",
+    ),
+    "optimizer.skill_aware_consolidate_threshold": (
+        SKILL_AWARE,
+        "test_an_appendix_above_the_threshold_is_written_in_fewer_notes",
+    ),
     "optimizer.use_slow_update": (SLOW, "test_without_it_nothing_is_compared_and_nothing_written"),
     "optimizer.slow_update_samples": (COMPARISON, "test_so_many_training_tasks_are_compared_and_drawn_by_the_seed"),
     "optimizer.longitudinal_pair_policy": (COMPARISON, "test_the_policy_decides_which_pairs_are_shown"),

@@ -14,6 +14,8 @@ from skillopt.types import Edit, EditOperation
 Reach: TypeAlias = Literal["run", "epoch", "off"]
 """How long rejections are remembered: for the whole run, until the epoch ends, or not at all."""
 
+Change: TypeAlias = Edit | str
+"""An edit, or the text of a reminder that came into the skill's appendix."""
 
 _SHOWN_CHARACTERS = 600
 """Most characters of one target or content in the digest; bounded edits are shorter, so they are shown whole."""
@@ -31,6 +33,7 @@ class Rejection:
         lost_by: By how much the gate score fell short of the bar, 0 for a tie; where the gate stopped early, at least.
         broken: Ids of the selection tasks on which the candidate scored lower. For the record: the optimizer is told
             their number and nothing else of them.
+        reminders: The notes that came into the appendix with the edits.
     """
 
     step: int
@@ -39,13 +42,19 @@ class Rejection:
     skill: str = ""
     lost_by: Fraction = Fraction(0)
     broken: tuple[str, ...] = ()
+    reminders: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Edits and reminders: all that the bundle would have changed."""
+        return (*self.edits, *self.reminders)
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One edit in one rejected bundle."""
+    """One edit or reminder in one rejected bundle."""
 
-    edit: Edit
+    change: Change
     rejection: Rejection
 
 
@@ -64,7 +73,7 @@ class Rejections:
         """Return what is still remembered once an epoch is over."""
         return self if self.reach == "run" else Rejections(reach=self.reach)
 
-    def repeated(self, edits: Sequence[Edit], *, skill: str) -> Rejection | None:
+    def repeated(self, edits: Sequence[Edit], *, skill: str, reminders: Sequence[str] = ()) -> Rejection | None:
         """Return the rejection that says of these edits, on this skill, that they lose; None where there is none.
 
         The bundle must be the same, whatever its order, letter case and spacing. A part of it, or more than it, is
@@ -73,10 +82,11 @@ class Rejections:
         Args:
             edits: The edits that were applied.
             skill: Digest of the skill that they were applied to.
+            reminders: The notes that came into the appendix with them.
         """
-        bundle = frozenset(_same(edit) for edit in edits)
+        bundle = frozenset(map(_same, (*edits, *reminders)))
         for rejection in reversed(self.entries):
-            if bundle and rejection.skill == skill and bundle == frozenset(_same(edit) for edit in rejection.edits):
+            if bundle and rejection.skill == skill and bundle == frozenset(map(_same, rejection.changes)):
                 return rejection
         return None
 
@@ -94,8 +104,8 @@ class Rejections:
         """
         trials: dict[tuple[str, str, str], list[_Trial]] = {}
         for rejection in reversed(self.entries):
-            for edit in rejection.edits:
-                trials.setdefault(_same(edit), []).append(_Trial(edit, rejection))
+            for change in rejection.changes:
+                trials.setdefault(_same(change), []).append(_Trial(change, rejection))
         if not trials or most <= 0:
             return ""
         shown = _in_turns(list(trials.values()))[:most]
@@ -123,8 +133,10 @@ def _harm(trials: list[_Trial]) -> tuple[int, Fraction]:
     return broken, max(trial.rejection.lost_by for trial in trials)
 
 
-def _same(edit: Edit) -> tuple[str, str, str]:
-    return (edit.operation.value, _normalised(edit.target), _normalised(edit.content))
+def _same(change: Change) -> tuple[str, str, str]:
+    if isinstance(change, str):
+        return ("remind", "", _normalised(change))
+    return (change.operation.value, _normalised(change.target), _normalised(change.content))
 
 
 def _normalised(text: str) -> str:
@@ -132,30 +144,33 @@ def _normalised(text: str) -> str:
 
 
 def _line(trials: list[_Trial]) -> str:
-    edit, rejection = trials[0].edit, trials[0].rejection
+    change, rejection = trials[0].change, trials[0].rejection
     count, last = len(trials), f"in step {rejection.step}"
     times = f"tried {count} times, last {last}" if count > 1 else f"tried {last}"
-    others = len(rejection.edits) - 1
-    company = f" together with {others} other edit{'s' if others > 1 else ''}" if others > 0 else ""
+    others = len(rejection.changes) - 1
+    noun = "change" if rejection.reminders else "edit"
+    company = f" together with {others} other {noun}{'s' if others > 1 else ''}" if others > 0 else ""
     worse = f"; {_tasks(len(rejection.broken))} got worse" if rejection.broken else ""
-    return f"- {describe(edit)} ({times}{company}): {rejection.reason}{worse}"
+    return f"- {describe(change)} ({times}{company}): {rejection.reason}{worse}"
 
 
 def _tasks(count: int) -> str:
     return f"{count} task{'s' if count > 1 else ''}"
 
 
-def describe(edit: Edit) -> str:
-    """Return an edit in one line, each of its texts exactly as far as it is shown."""
-    match edit.operation:
+def describe(change: Change) -> str:
+    """Return an edit or a reminder in one line, each of its texts exactly as far as it is shown."""
+    if isinstance(change, str):
+        return f"remind {_quoted(change)}"
+    match change.operation:
         case EditOperation.APPEND:
-            return f"append {_quoted(edit.content)}"
+            return f"append {_quoted(change.content)}"
         case EditOperation.INSERT_AFTER | EditOperation.INSERT_BEFORE:
-            return f"{edit.operation} {_quoted(edit.target)}: {_quoted(edit.content)}"
+            return f"{change.operation} {_quoted(change.target)}: {_quoted(change.content)}"
         case EditOperation.REPLACE:
-            return f"replace {_quoted(edit.target)} with {_quoted(edit.content)}"
+            return f"replace {_quoted(change.target)} with {_quoted(change.content)}"
         case EditOperation.DELETE:
-            return f"delete {_quoted(edit.target)}"
+            return f"delete {_quoted(change.target)}"
 
 
 def _quoted(text: str) -> str:

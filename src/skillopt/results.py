@@ -6,7 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillopt.skill.document import Skill
-from skillopt.types import Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Place, Rollout, Task
+from skillopt.types import (
+    Comparison,
+    Consolidation,
+    Decision,
+    Discarded,
+    Edit,
+    EditOutcome,
+    EditState,
+    Note,
+    Patch,
+    Place,
+    Rollout,
+    Task,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +45,17 @@ class Candidate:
         skill: The candidate; equal to the current skill where nothing was applied.
         outcomes: How each selected edit ended, in order.
         changed: Whether the candidate differs from the current skill.
+        notes: How each proposed reminder ended, in order; as all below, empty without skill-aware reflection.
+        reminders: The notes that stand in the candidate's appendix and not in the current skill's.
+        consolidation: The attempt to write the appendix in fewer notes, where one was made.
     """
 
     skill: Skill
     outcomes: tuple[EditOutcome, ...] = ()
     changed: bool = False
+    notes: tuple[Note, ...] = ()
+    reminders: tuple[str, ...] = ()
+    consolidation: Consolidation | None = None
 
     @property
     def applied(self) -> tuple[Edit, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from skillopt.rejections import Rejection, Rejections
+from skillopt.rejections import Change, Rejection, Rejections
 from skillopt.results import LookBack, MetaSkill, SlowUpdate, Step
 from skillopt.skill.document import Skill
 from skillopt.types import (
@@ -50,11 +50,18 @@ class Acceptance:
         step: The step that tried them.
         edits: The edits that were applied.
         reason: The gate's reason, in words with scores.
+        reminders: The notes that came into the appendix with them.
     """
 
     step: int
     edits: tuple[Edit, ...]
     reason: str
+    reminders: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Edits and reminders."""
+        return (*self.edits, *self.reminders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +150,12 @@ class State:
                 skill=self.current.skill.digest,
                 lost_by=decision.lost_by,
                 broken=decision.broken,
+                reminders=step.candidate.reminders,
             )
             return replace(after, rejections=self.rejections.add(rejection))
         if not decision.accepted:
             return after
-        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason)
+        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason, step.candidate.reminders)
         return replace(after, accepted=(*self.accepted, acceptance))
 
     def after_slow_update(self, result: SlowUpdate) -> State:

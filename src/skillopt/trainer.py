@@ -12,6 +12,7 @@ from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
 from skillopt.state import Measured, State
 from skillopt.step.aggregate import aggregate
+from skillopt.step.appendix import remind
 from skillopt.step.final import choose_and_measure
 from skillopt.step.gate import gate
 from skillopt.step.passes import measure_passes
@@ -49,6 +50,7 @@ async def propose(run: Run, state: State, batch: tuple[Task, ...], rollouts: tup
     merged = await aggregate(run, state, patches)
     selected = await select(run, state, merged)
     candidate = await update(run, state, selected)
+    candidate = await remind(run, state, patches, candidate)
     decision = await gate(run, state, candidate)
     return Step(batch, rollouts, patches, merged, selected, candidate, decision)
 

@@ -68,6 +68,11 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
         {"optimizer.redraw": 2, "train.num_epochs": 1},
         {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
+        {
+            "optimizer.use_skill_aware_reflection": True,
+            "optimizer.skill_aware_consolidate_threshold": 1,
+            "model.target.name": "simulated:target?lapse=0.5&seed=5&rules=4&tasks=32",
+        },
         {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
     ids=lambda settings: "-".join(key.partition(".")[2] for key in settings),
@@ -173,6 +178,17 @@ def test_every_redraw_may_cost_a_reflection_and_a_gate(tmp_path: Path) -> None:
         assert stage(thrice, name).calls[1] == 3 * stage(once, name).calls[1]
     for name in ("baseline", "rollout", "test"):
         assert stage(thrice, name).calls == stage(once, name).calls
+
+
+def test_every_step_may_shorten_an_appendix_that_has_a_threshold(tmp_path: Path) -> None:
+    settings = {"optimizer__use_skill_aware_reflection": True, "optimizer__skill_aware_consolidate_threshold": 3}
+    shortening = planned(tmp_path, **settings)
+    assert stage(shortening, "appendix_consolidate").calls == (0, stage(shortening, "update").calls[1])
+    for name in settings:
+        other = planned(tmp_path, **(settings | {name: 0 if "threshold" in name else False}))
+        assert "appendix_consolidate" not in [entry.stage for entry in other.stages]
+    growing, plain = planned(tmp_path, **settings), planned(tmp_path)
+    assert stage(growing, "gate").usage[1].fresh_tokens > stage(plain, "gate").usage[1].fresh_tokens
 
 
 def test_the_price_comes_from_the_configuration(tmp_path: Path) -> None:

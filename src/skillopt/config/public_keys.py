@@ -19,7 +19,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     (r"optimizer_model", "write model.optimizer"),
     (r"target_model", "write model.target"),
     (r"(model_|optimizer_|target_)?backend", _PROVIDER),
-    (r"rewrite_\w+|skill_update_mode|lr_control_mode|skill_aware_\w+|use_skill_aware_reflection", _NOT_YET),
+    (r"rewrite_\w+|skill_update_mode|lr_control_mode", _NOT_YET),
     (r"meta_(learning_rate|edit_budget)", _NOT_YET),
     (r"use_semantic_density|semantic_density_weight|leading_words", _NOT_YET),
     (r"reasoning_effort", "write model.optimizer.reasoning_effort and model.target.reasoning_effort"),

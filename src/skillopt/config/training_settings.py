@@ -54,6 +54,14 @@ class OptimizerSettings(Section):
     redraw: Count = 0
     """How often a step whose candidate was rejected reflects again on the same trajectories, with what was lost before
     its eyes. It costs calls of the optimizer and of the gate, no new training rollouts."""
+    use_skill_aware_reflection: bool = False
+    """Judge each failure: where the skill is wrong or silent, edit it; where the target did not follow it, write a
+    short reminder into the skill's appendix. Edits and reminders of a step pass the gate together."""
+    skill_aware_appendix_source: Literal["both", "failure_only"] = "both"
+    """Which reflections may write reminders: those on failures and on successes, or those on failures only."""
+    skill_aware_consolidate_threshold: Count = 0
+    """Reminders above which one call of the optimizer writes the appendix in fewer; kept only if it shrinks. 0 never
+    asks."""
     use_slow_update: bool = True
     """At the end of every epoch from the second on, look back and write guidance into the skill's protected section."""
     slow_update_samples: Positive = 20

@@ -18,6 +18,7 @@ from skillopt.evaluation.repeats import passes
 from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import MeterRow, total
 from skillopt.results import ReplyTrouble, Step
+from skillopt.run.appendix_records import appendix_record
 from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import Measured, State
@@ -113,6 +114,7 @@ def step_record(
         "edit_budget": before.budget,
         "redraws": [_lost_draw(config.evaluation, lost) for lost in before.lost],
         **_edits(step),
+        **(appendix_record(after, step) if config.optimizer.use_skill_aware_reflection else {}),
         "counters": dict(sorted(counters.items())),
         **replies(step.troubles),
         **spending(rows, step=after.step),

@@ -28,6 +28,8 @@ _REPLY_TOKENS = (150, 1500)
 """Tokens of one reply of the optimizer, at least and at most, unless `model.optimizer.max_tokens` is lower."""
 _TOKENS_PER_EDIT = 60
 """By how much one applied edit makes the skill grow."""
+_TOKENS_PER_NOTE = 20
+"""By how much one reminder makes the skill grow; each trajectory can bring one."""
 _INSTRUCTION_TOKENS = 400
 """The fixed part of an optimizer prompt."""
 _ASKED_AGAIN = 1
@@ -103,6 +105,7 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
+        *_appendix_stage(config, asked),
         ("target", "gate", 0, draws * _judging(setup)),
         *_between_epochs(setup),
         *_final_stage(setup, draws),
@@ -110,6 +113,13 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
     return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+
+
+def _appendix_stage(config: Config, asked: int) -> list[_Row]:
+    """One call for a step that adds notes to an appendix above its threshold, where there is one."""
+    optimizer = config.optimizer
+    consolidates = optimizer.use_skill_aware_reflection and optimizer.skill_aware_consolidate_threshold
+    return [("optimizer", "appendix_consolidate", 0, asked)] if asked and consolidates else []
 
 
 def _judging(setup: Setup) -> int:
@@ -162,7 +172,10 @@ class _Sizes:
     def of(cls, setup: Setup, steps: int) -> _Sizes:
         config = setup.config
         seed = estimate_tokens(setup.seed_skill.text)
-        grown = min(config.skill.max_tokens, seed + _TOKENS_PER_EDIT * config.optimizer.learning_rate * steps)
+        step = _TOKENS_PER_EDIT * config.optimizer.learning_rate
+        if config.optimizer.use_skill_aware_reflection:
+            step += _TOKENS_PER_NOTE * min(len(setup.splits.train), config.train.batch_size)
+        grown = min(config.skill.max_tokens, seed + step * steps)
         task = _mean_prompt(setup, setup.splits.val)
         answer = _capped(_ANSWER_TOKENS, config.model.target.max_tokens)
         trajectory = min(config.gradient.trajectory_tokens, task + answer[1])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.results import ReplyTrouble, Step
+from skillopt.run.appendix_records import appendix_notes_json
 from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
 from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
 
@@ -38,6 +39,8 @@ def write_draw_files(directory: Path, step: Step) -> None:
     write_json_atomically(
         directory / "edit_apply_report.json", [_outcome_json(outcome) for outcome in step.candidate.outcomes]
     )
+    if step.candidate.notes:
+        write_json_atomically(directory / "appendix_notes.json", appendix_notes_json(step.candidate))
     write_text_atomically(directory / "candidate_skill.md", step.candidate.skill.text)
 
 

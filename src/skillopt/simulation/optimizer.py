@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from skillopt.digests import generator
 from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.simulation.lapses import consolidated, notes_asked_for
 from skillopt.simulation.reading import (
     ShownEdit,
     Stage,
@@ -95,7 +96,8 @@ class SimulatedOptimizer:
     def _answer(self, stage: Stage, text: str, draw: random.Random) -> dict[str, JsonValue]:
         match stage:
             case "reflect":
-                return {"reasoning": "What the tasks lacked (simulated).", "edits": [*self._propose(text, draw)]}
+                edits = self._propose(text, draw)
+                return {"reasoning": "What the tasks lacked (simulated).", "edits": [*edits], **notes_asked_for(text)}
             case "aggregate":
                 return merged(shown_edits(text))
             case "select":
@@ -103,6 +105,8 @@ class SimulatedOptimizer:
             case "update":
                 mended = [_mended(edit, text) for edit in shown_edits(text)]
                 return {"reasoning": "Targets that exist (simulated).", "edits": [*mended]}
+            case "appendix_consolidate":
+                return consolidated(text)
             case "slow_update":
                 missing, _ = lacking(self._world, text)
                 guidance = "\n".join(f"- {rule.sentence}" for rule in missing)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from skillopt.digests import canonical_json, digest
 from skillopt.models.base import ChatRequest
@@ -16,11 +16,14 @@ from skillopt.simulation.records import Rule, occurrences, plain
 from skillopt.simulation.target import complaints
 from skillopt.simulation.world import World
 
-Stage: TypeAlias = Literal["reflect", "aggregate", "select", "update", "slow_update", "meta_skill"]
+Stage: TypeAlias = Literal[
+    "reflect", "aggregate", "select", "update", "appendix_consolidate", "slow_update", "meta_skill"
+]
 
-_STAGES: Final[tuple[Stage, ...]] = ("reflect", "aggregate", "select", "update", "slow_update", "meta_skill")
+_STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 _FIELDS: Final[tuple[tuple[str, Stage], ...]] = (
     ("selected_indices", "select"),
+    ("consolidated_notes", "appendix_consolidate"),
     ("slow_update_content", "slow_update"),
     ("meta_skill_content", "meta_skill"),
     ("drop_all_reason", "aggregate"),

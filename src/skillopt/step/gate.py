@@ -34,8 +34,9 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     evaluation = run.config.evaluation
     if not candidate.changed:
         return _nothing_to_judge(state, candidate, evaluation)
-    lost = state.rejections.repeated(candidate.applied, skill=state.current.skill.digest)
-    if lost is not None:
+    skill = state.current.skill.digest
+    lost = state.rejections.repeated(candidate.applied, skill=skill, reminders=candidate.reminders)
+    if lost is not None and candidate.consolidation is None:
         run.count("repeated_bundles")
         reason = f"the same edits lost on the same skill in step {lost.step}: {lost.reason}"
         return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)
@@ -196,8 +197,9 @@ def no_verdict(state: State, action: Action, reason: str, *, evaluation: Evaluat
 
 
 def _nothing_to_judge(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
-    if candidate.outcomes:
-        action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
+    if candidate.outcomes or candidate.notes:
+        action, what = Action.SKIP_NO_CHANGE, "edit or reminder" if candidate.notes else "edit"
+        reason = f"no {what} could be applied: the candidate is the current skill"
     else:
         action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"
     return no_verdict(state, action, reason, evaluation=evaluation)

@@ -17,6 +17,7 @@ from skillopt.skill.edits import target_lines
 from skillopt.state import State
 from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
 from skillopt.step.showing import show_memory, show_rejections, show_skill, show_trajectories
+from skillopt.step.skill_aware import SkillAwareReply, asks_for_notes, read_notes, skill_aware_schema
 from skillopt.types import Discarded, EditState, Patch, Rollout, SourceType
 
 
@@ -28,7 +29,7 @@ class _Minibatch:
 
 
 async def reflect(run: StageContext, state: State, rollouts: Sequence[Rollout]) -> tuple[Patch, ...]:
-    """Return the patches that have edits or discarded proposals, failures ahead of successes.
+    """Return the patches that have edits, notes or discarded proposals, failures ahead of successes.
 
     With an edit budget of 0 nothing is asked: nothing could be applied.
     """
@@ -65,8 +66,9 @@ def _minibatches(run: StageContext, state: State, rollouts: Sequence[Rollout]) -
 
 
 async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) -> Patch | None:
+    takes_notes = asks_for_notes(run.config.optimizer, minibatch.source_type)
     messages = render(
-        f"reflect_{minibatch.source_type}",
+        f"reflect_{minibatch.source_type}{'_skill_aware' if takes_notes else ''}",
         purpose=run.environment.purpose,
         skill=show_skill(state),
         budget=str(state.budget),
@@ -75,14 +77,16 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         trajectories=show_trajectories(minibatch.rollouts, most_tokens=run.config.gradient.trajectory_tokens),
     )
     place = state.place("reflect", minibatch.index)
-    form = edits_schema(target_lines(state.current.skill))
-    answer = await run.ask(messages, place, EditsReply, reply_schema=form)
+    lines = target_lines(state.current.skill)
+    schema, form = (SkillAwareReply, skill_aware_schema(lines)) if takes_notes else (EditsReply, edits_schema(lines))
+    answer = await run.ask(messages, place, schema, reply_schema=form)
     if answer.value is None:
         run.count("dropped_reflections")
         return None
     task_ids = tuple(rollout.task.id for rollout in minibatch.rollouts)
     edits, discarded = read_edits(answer.value.edits, source_type=minibatch.source_type, task_ids=task_ids)
-    if not edits and not discarded:
+    notes = read_notes(answer.value, source_type=minibatch.source_type, task_ids=task_ids)
+    if not (edits or discarded or notes):
         return None
     beyond = tuple(
         Discarded(
@@ -98,4 +102,5 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         source_type=minibatch.source_type,
         task_ids=task_ids,
         discarded=discarded + beyond,
+        notes=notes,
     )

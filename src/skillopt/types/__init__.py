@@ -6,7 +6,16 @@ They say what happened and hold no behaviour beyond keeping themselves consisten
 
 from skillopt.types.comparisons import Comparison, Pair, PairCategory, PairPolicy
 from skillopt.types.decisions import Action, Decision, SignTest
-from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch
+from skillopt.types.edits import (
+    Consolidation,
+    Discarded,
+    Edit,
+    EditOperation,
+    EditOutcome,
+    EditState,
+    Note,
+    Patch,
+)
 from skillopt.types.tasks import (
     Failure,
     JsonValue,
@@ -25,6 +34,7 @@ from skillopt.types.tasks import (
 __all__ = [
     "Action",
     "Comparison",
+    "Consolidation",
     "Decision",
     "Discarded",
     "Edit",
@@ -34,6 +44,7 @@ __all__ = [
     "Failure",
     "JsonValue",
     "Message",
+    "Note",
     "Pair",
     "PairCategory",
     "PairPolicy",

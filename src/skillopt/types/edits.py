@@ -87,6 +87,46 @@ class Discarded:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """One reminder for the skill's appendix: of a rule that stands in the skill and was not followed.
+
+    Attributes:
+        text: The reminder as it came; hostile, to be shown as text.
+        source_type: The kind of trajectories it came from.
+        task_ids: Ids of the tasks whose trajectories were before the optimizer's eyes when it wrote it.
+        state: Its one end: applied (it is in the candidate), duplicate, invalid, protected or over_budget; None while
+            that is open.
+        detail: Why, in words.
+    """
+
+    text: str
+    source_type: SourceType = "failure"
+    task_ids: tuple[str, ...] = ()
+    state: EditState | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """One attempt to write the notes of an appendix in fewer words.
+
+    Attributes:
+        before: The notes as they were.
+        after: The notes that stand in the candidate now; as before where the attempt came to nothing.
+        reason: What came of it, in words.
+    """
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    reason: str
+
+    @property
+    def kept(self) -> bool:
+        """Whether the shorter notes took the place of the others."""
+        return self.after != self.before
+
+
+@dataclass(frozen=True, slots=True)
 class Patch:
     """Edits that were proposed together, with the reasoning for them.
 
@@ -96,6 +136,7 @@ class Patch:
         source_type: "failure" if any failure was behind it.
         task_ids: Ids of the tasks behind it.
         discarded: Proposals that ended at this stage.
+        notes: Reminders for the skill's appendix that came with it; empty without skill-aware reflection.
         merge_level: 0 for a patch from reflect, else the level of the merge that made it.
     """
 
@@ -104,4 +145,5 @@ class Patch:
     source_type: SourceType
     task_ids: tuple[str, ...] = ()
     discarded: tuple[Discarded, ...] = ()
+    notes: tuple[Note, ...] = ()
     merge_level: int = 0

@@ -28,8 +28,8 @@ class Place:
     """Where in the run something was asked; part of the key of every optimizer reply.
 
     Attributes:
-        stage: The method's word: baseline, rollout, reflect, aggregate, select, update, gate, slow_update, meta_skill,
-            final, test; `check` for the preflight.
+        stage: The method's word: baseline, rollout, reflect, aggregate, select, update, appendix_consolidate, gate,
+            slow_update, meta_skill, final, test; `check` for the preflight.
         epoch: From 1; 0 before training.
         step: From 1 over the whole run; 0 before training.
         index: Tells calls of one stage apart, in an order fixed by the method and not by who finishes first.

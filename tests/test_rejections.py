@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from skillopt.rejections import Rejection, Rejections
-from skillopt.types import Edit, EditOperation
+from skillopt.types import Edit, EditOperation, Note
 
 
 def append(content: str) -> Edit:
@@ -131,15 +131,15 @@ def test_a_bundle_is_known_to_lose_only_as_a_whole_and_on_the_same_skill(
 
 
 def test_reminders_are_remembered_with_the_edits_they_were_tried_with() -> None:
-    lost = Rejection(3, (append("rule"),), "a tie", skill="digest", reminders=("Mind it.",))
-    alone = Rejection(4, (), "a tie", skill="digest", reminders=("Mind  IT.", "Mind that."))
+    lost = Rejection(3, (append("rule"),), "a tie", skill="digest", reminders=(Note("Mind it."),))
+    alone = Rejection(4, (), "a tie", skill="digest", reminders=(Note("Mind  IT."), Note("Mind that.")))
     memory = Rejections().add(lost).add(alone)
     assert memory.digest_text(most=9).splitlines() == [
         '- remind "Mind  IT." (tried 2 times, last in step 4 together with 1 other change): a tie',
         '- remind "Mind that." (tried in step 4 together with 1 other change): a tie',
         '- append "rule" (tried in step 3 together with 1 other change): a tie',
     ]
-    assert memory.repeated(lost.edits, skill="digest", reminders=["mind it."]) == lost
-    assert memory.repeated((), skill="digest", reminders=["Mind that.", "Mind it."]) == alone
+    assert memory.repeated([Note("mind it."), append("rule")], skill="digest") == lost
+    assert memory.repeated([Note("Mind that."), Note("Mind it.")], skill="digest") == alone
     assert memory.repeated(lost.edits, skill="digest") is None
-    assert memory.repeated((), skill="digest", reminders=["Mind it."]) is None
+    assert memory.repeated([Note("Mind it.")], skill="digest") is None

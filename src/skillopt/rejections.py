@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from skillopt.types import Edit, EditOperation
+from skillopt.types import Change, Edit, EditOperation, Note
 
 Reach: TypeAlias = Literal["run", "epoch", "off"]
 """How long rejections are remembered: for the whole run, until the epoch ends, or not at all."""
 
-Change: TypeAlias = Edit | str
-"""An edit, or the text of a reminder that came into the skill's appendix."""
 
 _SHOWN_CHARACTERS = 600
 """Most characters of one target or content in the digest; bounded edits are shorter, so they are shown whole."""
@@ -42,11 +40,11 @@ class Rejection:
     skill: str = ""
     lost_by: Fraction = Fraction(0)
     broken: tuple[str, ...] = ()
-    reminders: tuple[str, ...] = ()
+    reminders: tuple[Note, ...] = ()
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Edits and reminders: all that the bundle would have changed."""
+        """All that was tried together."""
         return (*self.edits, *self.reminders)
 
 
@@ -73,18 +71,17 @@ class Rejections:
         """Return what is still remembered once an epoch is over."""
         return self if self.reach == "run" else Rejections(reach=self.reach)
 
-    def repeated(self, edits: Sequence[Edit], *, skill: str, reminders: Sequence[str] = ()) -> Rejection | None:
-        """Return the rejection that says of these edits, on this skill, that they lose; None where there is none.
+    def repeated(self, changes: Sequence[Change], *, skill: str) -> Rejection | None:
+        """Return the rejection that says of these changes, on this skill, that they lose; None where there is none.
 
         The bundle must be the same, whatever its order, letter case and spacing. A part of it, or more than it, is
         another bundle: a right edit that was lost in a bad bundle may come back.
 
         Args:
-            edits: The edits that were applied.
+            changes: The edits that were applied, and the notes that came into the appendix with them.
             skill: Digest of the skill that they were applied to.
-            reminders: The notes that came into the appendix with them.
         """
-        bundle = frozenset(map(_same, (*edits, *reminders)))
+        bundle = frozenset(map(_same, changes))
         for rejection in reversed(self.entries):
             if bundle and rejection.skill == skill and bundle == frozenset(map(_same, rejection.changes)):
                 return rejection
@@ -134,8 +131,8 @@ def _harm(trials: list[_Trial]) -> tuple[int, Fraction]:
 
 
 def _same(change: Change) -> tuple[str, str, str]:
-    if isinstance(change, str):
-        return ("remind", "", _normalised(change))
+    if isinstance(change, Note):
+        return ("remind", "", _normalised(change.text))
     return (change.operation.value, _normalised(change.target), _normalised(change.content))
 
 
@@ -160,8 +157,8 @@ def _tasks(count: int) -> str:
 
 def describe(change: Change) -> str:
     """Return an edit or a reminder in one line, each of its texts exactly as far as it is shown."""
-    if isinstance(change, str):
-        return f"remind {_quoted(change)}"
+    if isinstance(change, Note):
+        return f"remind {_quoted(change.text)}"
     match change.operation:
         case EditOperation.APPEND:
             return f"append {_quoted(change.content)}"

@@ -7,6 +7,7 @@ from typing import Literal
 
 from skillopt.skill.document import Skill
 from skillopt.types import (
+    Change,
     Comparison,
     Consolidation,
     Decision,
@@ -46,7 +47,8 @@ class Candidate:
         outcomes: How each selected edit ended, in order.
         changed: Whether the candidate differs from the current skill.
         notes: How each proposed reminder ended, in order; as all below, empty without skill-aware reflection.
-        reminders: The notes that stand in the candidate's appendix and not in the current skill's.
+        reminders: The notes that stand in the candidate's appendix and not in the current skill's; all of them where
+            the appendix was written anew.
         consolidation: The attempt to write the appendix in fewer notes, where one was made.
     """
 
@@ -54,13 +56,18 @@ class Candidate:
     outcomes: tuple[EditOutcome, ...] = ()
     changed: bool = False
     notes: tuple[Note, ...] = ()
-    reminders: tuple[str, ...] = ()
+    reminders: tuple[Note, ...] = ()
     consolidation: Consolidation | None = None
 
     @property
     def applied(self) -> tuple[Edit, ...]:
         """The edits that are in the candidate."""
         return tuple(outcome.edit for outcome in self.outcomes if outcome.state is EditState.APPLIED)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that makes the candidate another skill."""
+        return (*self.applied, *self.reminders)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from skillopt.rejections import Change, Rejection, Rejections
+from skillopt.rejections import Rejection, Rejections
 from skillopt.results import LookBack, MetaSkill, SlowUpdate, Step
 from skillopt.skill.document import Skill
 from skillopt.types import (
     Action,
+    Change,
     Decision,
     Edit,
+    Note,
     Place,
     Rollout,
 )
@@ -56,11 +58,11 @@ class Acceptance:
     step: int
     edits: tuple[Edit, ...]
     reason: str
-    reminders: tuple[str, ...] = ()
+    reminders: tuple[Note, ...] = ()
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Edits and reminders."""
+        """All that won together."""
         return (*self.edits, *self.reminders)
 
 

@@ -1,4 +1,4 @@
-"""Skill-aware reflection in whole trainings: what reminders gain, and that the gate judges them like everything else."""
+"""Skill-aware reflection in whole trainings: what reminders gain, and that the gate judges them like all else."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_edits_and_reminders_of_a_step_have_one_verdict(open_bench: OpenBe
     assert column(bench, "action") == ["reject"]
     assert outcome.best_skill.text == f"{rule(5)}\n{rule(6)}\n"
     (lost,) = bench._state.rejections.entries  # type: ignore[union-attr]
-    assert ([edit.content for edit in lost.edits], lost.reminders) == (["Nothing."], (rule(4),))
+    assert ([edit.content for edit in lost.edits], [note.text for note in lost.reminders]) == (["Nothing."], [rule(4)])
 
 
 async def test_a_step_of_reminders_alone_is_a_candidate_and_steps_never_edit_the_appendix(
@@ -186,6 +186,8 @@ async def test_guidance_and_appendix_stand_side_by_side(open_bench: OpenBench) -
     outcome = await train(bench)
     assert sections_of(outcome) == ["APPENDIX", "SLOW_UPDATE"]
     assert (notes_of(outcome.best_skill), outcome.best_skill.guidance) == ((rule(4), rule(5)), rule(7))
+    (look_back,) = (text_of(one) for one in bench.optimizer.requests if one.place.stage == "meta_skill")
+    assert all(f'- remind "{rule(3 + step)}" (step {step}): strictly higher' in look_back for step in (1, 2))
 
 
 async def test_a_redraw_sees_the_reminders_that_were_just_lost(open_bench: OpenBench) -> None:

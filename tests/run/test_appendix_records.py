@@ -21,7 +21,7 @@ CANDIDATE = Candidate(
         Note("c", "failure", ("t0",), EditState.APPLIED),
         Note("C!", "success", ("t1",), EditState.DUPLICATE, "the appendix says it already"),
     ),
-    reminders=("a, b and c",),
+    reminders=(Note("a, b and c"),),
     consolidation=Consolidation(("a", "b", "c"), ("a, b and c",), "of 3 notes it made 1"),
 )
 

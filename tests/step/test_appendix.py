@@ -23,6 +23,11 @@ ON = {"optimizer.use_skill_aware_reflection": True}
 AT_TWO = {**ON, "optimizer.skill_aware_consolidate_threshold": 2}
 
 
+def texts_of(candidate: Candidate) -> tuple[str, ...]:
+    """The notes that are new in a candidate."""
+    return tuple(note.text for note in candidate.reminders)
+
+
 def with_notes(*texts: str) -> Patch:
     return Patch("why", (), "failure", ("t0",), notes=tuple(Note(text, "failure", ("t0",)) for text in texts))
 
@@ -49,7 +54,7 @@ async def test_reminders_alone_make_a_candidate(open_bench: OpenBench) -> None:
         open_bench(settings=ON), state(), [with_notes("Mind it."), with_notes("Mind that.")], unchanged()
     )
     assert candidate.changed
-    assert notes_of(candidate.skill) == candidate.reminders == ("Mind it.", "Mind that.")
+    assert notes_of(candidate.skill) == texts_of(candidate) == ("Mind it.", "Mind that.")
     assert [note.state for note in candidate.notes] == [EditState.APPLIED] * 2
     assert candidate.consolidation is None
 
@@ -59,7 +64,7 @@ async def test_edits_and_reminders_are_one_candidate(open_bench: OpenBench) -> N
     edited = await update(bench, state(), Selected((append("- A rule."),)))
     candidate = await remind(bench, state(), [patch(append("- A rule.")), with_notes("Mind it.")], edited)
     assert candidate.skill.text == text_with("Mind it.").replace("# Skill\n", "# Skill\n\n- A rule.\n")
-    assert (candidate.applied, candidate.reminders) == ((append("- A rule."),), ("Mind it.",))
+    assert (candidate.applied, texts_of(candidate)) == ((append("- A rule."),), ("Mind it.",))
 
 
 async def test_each_note_ends_in_one_state(open_bench: OpenBench) -> None:
@@ -74,7 +79,7 @@ async def test_each_note_ends_in_one_state(open_bench: OpenBench) -> None:
     ]
     assert [note.text for note in candidate.notes] == [*proposed, "7"]
     assert candidate.notes[-1] == settled
-    assert candidate.reminders == ("New.",)
+    assert texts_of(candidate) == ("New.",)
 
 
 async def test_the_size_limit_holds_for_edits_and_reminders_together(open_bench: OpenBench) -> None:
@@ -115,7 +120,7 @@ async def test_above_the_threshold_one_call_writes_the_notes_in_fewer(open_bench
         ("one", "two", "three"), ("one, two and three",), "of 3 notes it made 1"
     )
     assert candidate.consolidation.kept
-    assert candidate.reminders == ("one, two and three",)
+    assert texts_of(candidate) == ("one, two and three",)
     (request,) = bench.optimizer.requests
     assert request.place == state().place("appendix_consolidate")
     assert "- one\n- two\n- three" in text_of(request).rpartition("The reminders")[2]
@@ -125,7 +130,7 @@ async def test_above_the_threshold_one_call_writes_the_notes_in_fewer(open_bench
 async def test_at_the_threshold_nobody_is_asked(open_bench: OpenBench) -> None:
     bench = open_bench(settings=AT_TWO)
     candidate = await remind(bench, state(), [with_notes("one", "two")], unchanged())
-    assert (candidate.reminders, bench.optimizer.requests) == (("one", "two"), [])
+    assert (texts_of(candidate), bench.optimizer.requests) == (("one", "two"), [])
 
 
 @pytest.mark.parametrize(
@@ -156,3 +161,11 @@ async def test_a_provider_that_can_never_answer_ends_the_run(open_bench: OpenBen
     bench = open_bench(optimizer=by_stage(appendix_consolidate=FatalModelError("bad key")), settings=AT_TWO)
     with pytest.raises(FatalModelError, match="bad key"):
         await remind(bench, state(), [with_notes("one", "two", "three")], unchanged())
+
+
+async def test_an_appendix_that_was_written_anew_is_a_bundle_of_its_own(open_bench: OpenBench) -> None:
+    """What is tried is all of its notes: the same edits without them are something else, and may be measured."""
+    current = text_with("one", "two", "three")
+    bench = open_bench(optimizer=says("one", "two and three"), settings=AT_TWO)
+    candidate = await remind(bench, state(text=current), [with_notes("four")], unchanged(current))
+    assert texts_of(candidate) == ("one", "two and three")

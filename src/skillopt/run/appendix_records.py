@@ -43,7 +43,7 @@ def appendix_notes_json(candidate: Candidate) -> dict[str, Any]:
             }
             for note in candidate.notes
         ],
-        "reminders": list(candidate.reminders),
+        "reminders": [note.text for note in candidate.reminders],
         "consolidation": None
         if shrunk is None
         else {

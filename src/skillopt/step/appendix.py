@@ -62,13 +62,15 @@ async def remind(run: StageContext, state: State, patches: Sequence[Patch], cand
     threshold = run.config.optimizer.skill_aware_consolidate_threshold
     if skill.text != candidate.skill.text and 0 < threshold < len(notes_of(skill)):
         skill, consolidation = await _consolidate(run, state, skill)
-    known = {normal_form(note) for note in notes_of(state.current.skill)}
+    anew = consolidation is not None and consolidation.kept
+    known = set[str]() if anew else {normal_form(note) for note in notes_of(state.current.skill)}
+    new = [note for note in notes_of(skill) if normal_form(note) not in known]
     return replace(
         candidate,
         skill=skill,
         changed=skill.text != state.current.skill.text,
         notes=notes,
-        reminders=tuple(note for note in notes_of(skill) if normal_form(note) not in known),
+        reminders=tuple(Note(note, state=EditState.APPLIED) for note in new),
         consolidation=consolidation,
     )
 

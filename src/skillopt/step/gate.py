@@ -34,9 +34,8 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     evaluation = run.config.evaluation
     if not candidate.changed:
         return _nothing_to_judge(state, candidate, evaluation)
-    skill = state.current.skill.digest
-    lost = state.rejections.repeated(candidate.applied, skill=skill, reminders=candidate.reminders)
-    if lost is not None and candidate.consolidation is None:
+    lost = state.rejections.repeated(candidate.changes, skill=state.current.skill.digest)
+    if lost is not None:
         run.count("repeated_bundles")
         reason = f"the same edits lost on the same skill in step {lost.step}: {lost.reason}"
         return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)

@@ -7,6 +7,7 @@ They say what happened and hold no behaviour beyond keeping themselves consisten
 from skillopt.types.comparisons import Comparison, Pair, PairCategory, PairPolicy
 from skillopt.types.decisions import Action, Decision, SignTest
 from skillopt.types.edits import (
+    Change,
     Consolidation,
     Discarded,
     Edit,
@@ -33,6 +34,7 @@ from skillopt.types.tasks import (
 
 __all__ = [
     "Action",
+    "Change",
     "Comparison",
     "Consolidation",
     "Decision",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from skillopt.types.tasks import SourceType
 
@@ -104,6 +105,10 @@ class Note:
     task_ids: tuple[str, ...] = ()
     state: EditState | None = None
     detail: str = ""
+
+
+Change: TypeAlias = Edit | Note
+"""What can be tried on a skill."""
 
 
 @dataclass(frozen=True, slots=True)

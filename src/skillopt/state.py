@@ -9,9 +9,11 @@ from skillopt.results import LookBack, MetaSkill, SlowUpdate, Step
 from skillopt.skill.document import Skill
 from skillopt.types import (
     Action,
+    Change,
     Decision,
     Edit,
     Place,
+    Rewrite,
     Rollout,
 )
 
@@ -50,11 +52,18 @@ class Acceptance:
         step: The step that tried them.
         edits: The edits that were applied.
         reason: The gate's reason, in words with scores.
+        rewrite: The whole skill, where it was rewritten in place of edits.
     """
 
     step: int
     edits: tuple[Edit, ...]
     reason: str
+    rewrite: Rewrite | None = None
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that won together."""
+        return self.edits if self.rewrite is None else (*self.edits, self.rewrite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +152,12 @@ class State:
                 skill=self.current.skill.digest,
                 lost_by=decision.lost_by,
                 broken=decision.broken,
+                rewrite=step.candidate.rewrite,
             )
             return replace(after, rejections=self.rejections.add(rejection))
         if not decision.accepted:
             return after
-        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason)
+        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason, step.candidate.rewrite)
         return replace(after, accepted=(*self.accepted, acceptance))
 
     def after_slow_update(self, result: SlowUpdate) -> State:

@@ -12,6 +12,7 @@ from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
 from skillopt.state import Measured, State
 from skillopt.step.aggregate import aggregate
+from skillopt.step.budget import set_budget
 from skillopt.step.final import choose_and_measure
 from skillopt.step.gate import gate
 from skillopt.step.passes import measure_passes
@@ -47,10 +48,11 @@ async def propose(run: Run, state: State, batch: tuple[Task, ...], rollouts: tup
     """Draw one candidate from a step's trajectories and put it before the gate."""
     patches = await reflect(run, state, rollouts)
     merged = await aggregate(run, state, patches)
+    state, lr_decision = await set_budget(run, state, merged, rollouts)
     selected = await select(run, state, merged)
     candidate = await update(run, state, selected)
     decision = await gate(run, state, candidate)
-    return Step(batch, rollouts, patches, merged, selected, candidate, decision)
+    return Step(batch, rollouts, patches, merged, selected, candidate, decision, lr_decision=lr_decision)
 
 
 async def measure_baseline(run: Run) -> State:
@@ -66,10 +68,10 @@ async def measure_baseline(run: Run) -> State:
 
 
 def scheduled_budget(run: Run, step: int) -> int:
-    """Return the edit budget of a step: the learning rate as its schedule has it."""
+    """Return the edit budget of a step: the learning rate as its schedule has it; whole where nothing is clipped."""
     optimizer = run.config.optimizer
     return edit_budget(
-        optimizer.lr_scheduler,
+        "constant" if optimizer.budget_control == "none" else optimizer.lr_scheduler,
         step=step,
         total_steps=run.total_steps,
         maximum=optimizer.learning_rate,

@@ -17,9 +17,16 @@ class TrainSettings(Section):
     train_size: Count = 0
     """Number of training tasks to use: the first N. 0 means all of them."""
     batch_size: Positive = 40
-    """Training tasks a step."""
+    """Training tasks of one batch; a step reads one batch unless `accumulation` says more."""
+    accumulation: Positive = 1
+    """Batches a step: each is rolled out and reflected on by itself, and the edits of all are aggregated together."""
     seed: int = 42
     """Seed from which every random choice of the training is derived."""
+
+    @property
+    def tasks_per_step(self) -> int:
+        """Most training tasks of one step."""
+        return self.batch_size * self.accumulation
 
 
 class GradientSettings(Section):
@@ -44,8 +51,15 @@ class OptimizerSettings(Section):
     """Most edits a step. 0 applies nothing."""
     min_learning_rate: Count | None = None
     """Most edits a step at the end of a decaying schedule; by default 2, or `learning_rate` where that is lower."""
-    lr_scheduler: Literal["constant", "linear", "cosine"] = "cosine"
-    """How the edit budget goes from `learning_rate` to `min_learning_rate`."""
+    lr_scheduler: Literal["constant", "linear", "cosine", "autonomous"] = "cosine"
+    """How the edit budget goes from `learning_rate` to `min_learning_rate`; autonomous leaves it to the optimizer, as
+    `lr_control_mode` autonomous does."""
+    lr_control_mode: Literal["fixed", "autonomous", "none"] = "fixed"
+    """Who clips a step: the schedule (fixed); the optimizer, which names the budget of each step with its reasons, at
+    most 4 times `learning_rate` (autonomous); or nobody, so that all merged edits survive (none)."""
+    skill_update_mode: Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"] = "patch"
+    """What makes the candidate: the selected edits one by one (patch); a rewrite of the whole skill with the selected
+    edits as suggestions; or a whole rewrite that each reflection proposes, of which the first usable one is taken."""
     near_duplicate: Annotated[float, Field(ge=0.0, le=100.0)] = 90.0
     """Similarity (0 to 100) from which two edits are merged without a model; 100 merges equal ones only."""
     rejection_memory: Literal["run", "epoch", "off"] = "run"
@@ -72,9 +86,34 @@ class OptimizerSettings(Section):
         """The value of `min_learning_rate`, or its default."""
         return min(2, self.learning_rate) if self.min_learning_rate is None else self.min_learning_rate
 
+    @property
+    def budget_control(self) -> Literal["fixed", "autonomous", "none"]:
+        """The value of `lr_control_mode`; a schedule that is left to the optimizer says the same as autonomous."""
+        return "autonomous" if self.lr_scheduler == "autonomous" else self.lr_control_mode
+
+    @property
+    def whole_rewrites(self) -> bool:
+        """Whether reflections write whole skills, so that there are neither edits nor a budget for them."""
+        return self.skill_update_mode == "full_rewrite_minibatch"
+
+    @model_validator(mode="after")
+    def _one_who_clips(self) -> Self:
+        if self.lr_scheduler == "autonomous" and self.lr_control_mode == "none":
+            raise ValueError(
+                "lr_scheduler autonomous lets the optimizer name the edit budget and lr_control_mode none asks for "
+                "none; leave one of them out"
+            )
+        if self.whole_rewrites and self.budget_control == "autonomous":
+            raise ValueError(
+                "skill_update_mode full_rewrite_minibatch has no edits, so there is no budget for the optimizer to "
+                "name; leave out lr_control_mode and lr_scheduler autonomous, or use rewrite_from_suggestions"
+            )
+        return self
+
     @model_validator(mode="after")
     def _minimum_below_maximum(self) -> Self:
-        if self.lr_scheduler != "constant" and self.lowest_learning_rate > self.learning_rate:
+        decays = self.lr_scheduler in ("linear", "cosine") and self.budget_control != "none"
+        if decays and self.lowest_learning_rate > self.learning_rate:
             raise ValueError(
                 f"min_learning_rate is {self.min_learning_rate}, above learning_rate {self.learning_rate}; "
                 "lower it or raise learning_rate"

@@ -18,6 +18,7 @@ from skillopt.evaluation.repeats import passes
 from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import MeterRow, total
 from skillopt.results import ReplyTrouble, Step
+from skillopt.run.update_records import accumulation_batches, update_record
 from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import Measured, State
@@ -110,7 +111,8 @@ def step_record(
         "rollout_n": training["measured"],
         "rollout_solved": training["solved"],
         "rollout_unmeasured": training["unmeasured"],
-        "edit_budget": before.budget,
+        "accumulation_batches": accumulation_batches(config, step, step_in_epoch=step_in_epoch),
+        **update_record(config, before, step),
         "redraws": [_lost_draw(config.evaluation, lost) for lost in before.lost],
         **_edits(step),
         "counters": dict(sorted(counters.items())),
@@ -189,7 +191,8 @@ def _edits(step: Step) -> Record:
     """Counts of patches, and of proposals by the one state in which each of them ended."""
     outcomes = (*step.candidate.outcomes, *step.selected.over_budget)
     states = Counter([outcome.state for outcome in outcomes] + [entry.state for entry in step.discarded])
-    applied = sum(outcome.state is EditState.APPLIED for outcome in step.candidate.outcomes)
+    tried = [outcome for outcome in step.candidate.outcomes if outcome.state is not EditState.SUGGESTED]
+    applied = len(step.candidate.applied)
     return {
         "n_patches": len(step.patches),
         "n_failure_patches": sum(patch.source_type == "failure" for patch in step.patches),
@@ -201,9 +204,9 @@ def _edits(step: Step) -> Record:
         "edits": {state.value: states[state] for state in EditState},
         "edits_repaired": sum(outcome.repaired for outcome in step.candidate.outcomes),
         "edit_apply_summary": {
-            "total": len(step.candidate.outcomes),
+            "total": len(tried),
             "applied": applied,
-            "skipped": len(step.candidate.outcomes) - applied,
+            "skipped": len(tried) - applied,
         },
     }
 

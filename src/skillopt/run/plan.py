@@ -9,7 +9,6 @@ assumptions below.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,6 +17,7 @@ from skillopt.config.schema import Config
 from skillopt.data.splits import steps_per_epoch
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
+from skillopt.run.plan_steps import may_rank, merge_calls, minibatches_of, most_growth
 from skillopt.run.setup import Setup
 from skillopt.skill.size import estimate_tokens
 from skillopt.types import Role, Task, Usage
@@ -26,8 +26,6 @@ _ANSWER_TOKENS = (20, 500)
 """Tokens of one answer of the target, at least and at most, unless `model.target.max_tokens` is lower."""
 _REPLY_TOKENS = (150, 1500)
 """Tokens of one reply of the optimizer, at least and at most, unless `model.optimizer.max_tokens` is lower."""
-_TOKENS_PER_EDIT = 60
-"""By how much one applied edit makes the skill grow."""
 _INSTRUCTION_TOKENS = 400
 """The fixed part of an optimizer prompt."""
 _ASKED_AGAIN = 1
@@ -87,10 +85,9 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     steps = _total_steps(setup)
     sizes = _Sizes.of(setup, steps)
     train, val, test = len(splits.train), len(splits.val), len(splits.test)
-    minibatches = math.ceil(min(train, config.train.batch_size) / config.gradient.minibatch_size)
-    # Failures and successes are never mixed, so both kinds may leave a minibatch that is not full.
-    minibatches += 0 if config.gradient.failure_only else 1
-    merges = _merge_calls(minibatches, config.gradient.merge_batch_size)
+    minibatches = minibatches_of(config, min(train, config.train.tasks_per_step))
+    optimizer = config.optimizer
+    merges = 0 if optimizer.whole_rewrites else merge_calls(minibatches, config.gradient.merge_batch_size)
     repeats = config.evaluation.repeats
     tests = test if config.evaluation.eval_test else 0
     proposing = steps if config.optimizer.learning_rate else 0
@@ -101,8 +98,9 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("target", "rollout", train, train * config.train.num_epochs),
         ("optimizer", "reflect", 0, asked * minibatches),
         ("optimizer", "aggregate", 0, asked * merges),
-        ("optimizer", "select", 0, asked if minibatches > 1 else 0),
-        ("optimizer", "update", 0, asked),
+        *((("optimizer", "budget", 0, asked),) if optimizer.budget_control == "autonomous" else ()),
+        ("optimizer", "select", 0, asked if may_rank(config, minibatches) else 0),
+        ("optimizer", "update", 0, 0 if optimizer.whole_rewrites else asked),
         ("target", "gate", 0, draws * _judging(setup)),
         *_between_epochs(setup),
         *_final_stage(setup, draws),
@@ -162,16 +160,18 @@ class _Sizes:
     def of(cls, setup: Setup, steps: int) -> _Sizes:
         config = setup.config
         seed = estimate_tokens(setup.seed_skill.text)
-        grown = min(config.skill.max_tokens, seed + _TOKENS_PER_EDIT * config.optimizer.learning_rate * steps)
+        grown = min(config.skill.max_tokens, seed + most_growth(config) * steps)
         task = _mean_prompt(setup, setup.splits.val)
         answer = _capped(_ANSWER_TOKENS, config.model.target.max_tokens)
         trajectory = min(config.gradient.trajectory_tokens, task + answer[1])
         read = config.gradient.minibatch_size * trajectory
+        rewritten = config.optimizer.skill_update_mode != "patch"  # Then the reply is as long as the skill.
+        least, most = _REPLY_TOKENS
         return cls(
             target_prompt=(seed + task, max(grown, seed) + task),
             answer=answer,
             optimizer_prompt=(_INSTRUCTION_TOKENS + seed, _INSTRUCTION_TOKENS + max(grown, seed) + read),
-            reply=_capped(_REPLY_TOKENS, config.model.optimizer.max_tokens),
+            reply=_capped((least, max(most, grown) if rewritten else most), config.model.optimizer.max_tokens),
         )
 
 
@@ -183,21 +183,6 @@ def _mean_prompt(setup: Setup, tasks: Sequence[Task]) -> int:
 
 def _capped(span: tuple[int, int], most: int | None) -> tuple[int, int]:
     return span if most is None else (min(span[0], most), min(span[1], most))
-
-
-def _merge_calls(patches: int, size: int) -> int:
-    """Most merge calls for so many patches, however many of them come from failures: both sides, and the final one."""
-
-    def one_side(count: int) -> int:
-        calls = 0
-        while count > 1:
-            calls += count // size + (count % size > 1)
-            count = math.ceil(count / size)
-        return calls
-
-    return max(
-        one_side(failures) + one_side(patches - failures) + (0 < failures < patches) for failures in range(patches + 1)
-    )
 
 
 def _stage(row: _Row, sizes: _Sizes, prices: Prices) -> PlannedStage:
@@ -222,7 +207,7 @@ def _dollars(prices: Prices, role: Role, calls: int, usage: Usage) -> float | No
 
 def _total_steps(setup: Setup) -> int:
     train = setup.config.train
-    return steps_per_epoch(len(setup.splits.train), train.batch_size) * train.num_epochs
+    return steps_per_epoch(len(setup.splits.train), train.tasks_per_step) * train.num_epochs
 
 
 def plan_warnings(setup: Setup) -> tuple[str, ...]:
@@ -231,10 +216,12 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
     found = list(setup.warnings)
     steps, val, test = _total_steps(setup), len(splits.val), len(splits.test)
     if steps < FEW_STEPS:
+        k = config.train.accumulation
+        together = f" times train.accumulation {k}" if k > 1 else ""
         found.append(
             f"only {steps} proposal{'s' if steps > 1 else ''} will be tried: {len(splits.train)} training tasks at "
-            f"train.batch_size {config.train.batch_size}, {config.train.num_epochs} times over; lower train.batch_size "
-            "or raise train.num_epochs"
+            f"train.batch_size {config.train.batch_size}{together}, {config.train.num_epochs} times over; lower "
+            "train.batch_size or raise train.num_epochs"
         )
     if val < FEW_TASKS and config.evaluation.gate_metric == "hard":
         found.append(

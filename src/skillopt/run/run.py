@@ -70,14 +70,14 @@ class Run(RunServices):
         return range(1, self._config.train.num_epochs + 1)
 
     def batches(self, epoch: int) -> Iterator[tuple[Task, ...]]:
-        """The batches of an epoch: one pass over the shuffled training split."""
+        """What each step of an epoch reads: one pass over the shuffled training split, `accumulation` batches each."""
         train = self._config.train
-        yield from epoch_batches(self.splits.train, seed=train.seed, epoch=epoch, batch_size=train.batch_size)
+        yield from epoch_batches(self.splits.train, seed=train.seed, epoch=epoch, batch_size=train.tasks_per_step)
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of one epoch."""
-        return steps_per_epoch(len(self.splits.train), self._config.train.batch_size)
+        """Steps of one epoch."""
+        return steps_per_epoch(len(self.splits.train), self._config.train.tasks_per_step)
 
     @property
     def total_steps(self) -> int:

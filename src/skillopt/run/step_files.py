@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.results import ReplyTrouble, Step
+from skillopt.run.update_records import decision_json
 from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
-from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
+from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rewrite, RewriteOutcome, Rollout
 
 
 def write_draw_files(directory: Path, step: Step) -> None:
@@ -38,6 +39,11 @@ def write_draw_files(directory: Path, step: Step) -> None:
     write_json_atomically(
         directory / "edit_apply_report.json", [_outcome_json(outcome) for outcome in step.candidate.outcomes]
     )
+    if step.lr_decision is not None:
+        write_json_atomically(directory / "lr_decision.json", decision_json(step.lr_decision))
+    if step.candidate.rewrites:
+        rewrites = [_rewrite_outcome_json(outcome) for outcome in step.candidate.rewrites]
+        write_json_atomically(directory / "rewrite_result.json", rewrites)
     write_text_atomically(directory / "candidate_skill.md", step.candidate.skill.text)
 
 
@@ -79,6 +85,7 @@ def patch_json(patch: Patch) -> dict[str, Any]:
         "reasoning": patch.reasoning,
         "edits": [_edit_json(edit) for edit in patch.edits],
         "discarded": [_discarded_json(entry) for entry in patch.discarded],
+        **({"skill_candidates": [_rewrite_json(one) for one in patch.rewrites]} if patch.rewrites else {}),
     }
 
 
@@ -100,6 +107,20 @@ def _outcome_json(outcome: EditOutcome) -> dict[str, Any]:
         "detail": outcome.detail,
         "repaired": outcome.repaired,
         **_edit_json(outcome.edit),
+    }
+
+
+def _rewrite_outcome_json(outcome: RewriteOutcome) -> dict[str, Any]:
+    return {"status": outcome.state.value, "detail": outcome.detail, **_rewrite_json(outcome.rewrite)}
+
+
+def _rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
+    return {
+        "source_type": rewrite.source_type,
+        "task_ids": list(rewrite.task_ids),
+        "reasoning": rewrite.reasoning,
+        "change_summary": list(rewrite.change_summary),
+        "new_skill": rewrite.text,
     }
 
 

@@ -25,6 +25,7 @@ from skillopt.simulation.reading import (
 )
 from skillopt.simulation.records import HEADING, Rule, plain
 from skillopt.simulation.replies import require_share, simulated_identity, simulated_reply
+from skillopt.simulation.rewriting import named_budget, rewritten
 from skillopt.simulation.world import World
 from skillopt.types import JsonValue
 
@@ -103,6 +104,10 @@ class SimulatedOptimizer:
             case "update":
                 mended = [_mended(edit, text) for edit in shown_edits(text)]
                 return {"reasoning": "Targets that exist (simulated).", "edits": [*mended]}
+            case "rewrite":
+                return rewritten(text, [_object(edit) for edit in shown_edits(text)] or self._propose(text, draw))
+            case "budget":
+                return named_budget(self._world, shown_edits(text))
             case "slow_update":
                 missing, _ = lacking(self._world, text)
                 guidance = "\n".join(f"- {rule.sentence}" for rule in missing)

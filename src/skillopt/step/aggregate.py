@@ -43,7 +43,7 @@ _FAILURES, _SUCCESSES, _FINAL = 0, 1, 2
 
 
 async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -> Patch:
-    """Return one patch with the merged edits; without edits where none came in."""
+    """Return one patch with the merged edits; without edits where none came in. Rewrites are kept side by side."""
     distinct = _without_duplicates(run, patches)
     failures, successes = (
         [patch for patch in distinct if patch.source_type == side] for side in ("failure", "success")
@@ -53,7 +53,8 @@ async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -
     sides = ((failures, _FAILURES), (successes, _SUCCESSES))
     merged = await map_ordered(merger.merge_levels, sides, limit=len(sides))
     level = 1 + max(patch.merge_level for patch in merged)
-    return await merger.merge(merged, _Call(_FINAL, level, 0))
+    final = await merger.merge(merged, _Call(_FINAL, level, 0))
+    return replace(final, rewrites=tuple(rewrite for patch in patches for rewrite in patch.rewrites))
 
 
 def _without_duplicates(run: StageContext, patches: Sequence[Patch]) -> list[Patch]:

@@ -26,7 +26,7 @@ from skillopt.results import Candidate
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State
 from skillopt.step.passes import measure_draws, measure_passes
-from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
+from skillopt.types import Action, Decision, EditState, Place, Rollout, SignTest, Task
 
 
 async def gate(run: StageContext, state: State, candidate: Candidate) -> Decision:
@@ -34,10 +34,11 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
     evaluation = run.config.evaluation
     if not candidate.changed:
         return _nothing_to_judge(state, candidate, evaluation)
-    lost = state.rejections.repeated(candidate.applied, skill=state.current.skill.digest)
+    lost = state.rejections.repeated(candidate.changes, skill=state.current.skill.digest)
     if lost is not None:
         run.count("repeated_bundles")
-        reason = f"the same edits lost on the same skill in step {lost.step}: {lost.reason}"
+        what = "rewrite" if candidate.rewrite else "edits"
+        reason = f"the same {what} lost on the same skill in step {lost.step}: {lost.reason}"
         return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)
     return await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
 
@@ -196,7 +197,12 @@ def no_verdict(state: State, action: Action, reason: str, *, evaluation: Evaluat
 
 
 def _nothing_to_judge(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
-    if candidate.outcomes:
+    if candidate.rewrites and all(outcome.state is not EditState.DUPLICATE for outcome in candidate.rewrites):
+        said = "; ".join(dict.fromkeys(outcome.detail for outcome in candidate.rewrites))
+        action, reason = Action.SKIP_NO_REWRITE, f"there is no rewrite that can be used: {said}"
+    elif candidate.rewrites:
+        action, reason = Action.SKIP_NO_CHANGE, "the rewrite changes nothing: the candidate is the current skill"
+    elif candidate.outcomes:
         action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
     else:
         action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"

@@ -1,13 +1,14 @@
 """Stage 2, the backward pass: the optimizer reads minibatches of trajectories and proposes bounded edits.
 
-Failures and successes are never mixed in a minibatch. Minibatches are independent and run side by side; their order is
-fixed by the seed, so it does not matter who finishes first.
+Failures and successes are never mixed in a minibatch, nor are the batches of a step. Minibatches are independent and
+run side by side; their order is fixed by the seed, so it does not matter who finishes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from skillopt.concurrency import map_ordered
 from skillopt.context import StageContext
@@ -16,6 +17,7 @@ from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
 from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
+from skillopt.step.rewrite import reflect_by_rewriting
 from skillopt.step.showing import show_memory, show_rejections, show_skill, show_trajectories
 from skillopt.types import Discarded, EditState, Patch, Rollout, SourceType
 
@@ -49,22 +51,24 @@ async def reflect(run: StageContext, state: State, rollouts: Sequence[Rollout]) 
 
 
 def _minibatches(run: StageContext, state: State, rollouts: Sequence[Rollout]) -> tuple[_Minibatch, ...]:
-    measured = [rollout for rollout in rollouts if rollout.score is not None]
-    failures = [rollout for rollout in measured if rollout.score and not rollout.score.hard]
-    successes = [rollout for rollout in measured if rollout.score and rollout.score.hard]
-    groups: list[tuple[SourceType, list[Rollout]]] = [("failure", failures)]
-    if not run.config.gradient.failure_only:
-        groups.append(("success", successes))
+    """Cut each batch of the step into minibatches; those of failures come ahead of all others."""
+    batch_size, size = run.config.train.batch_size, run.config.gradient.minibatch_size
+    batches = [rollouts[start : start + batch_size] for start in range(0, len(rollouts), batch_size)]
+    kinds: tuple[SourceType, ...] = ("failure",) if run.config.gradient.failure_only else ("failure", "success")
     minibatches: list[_Minibatch] = []
-    size = run.config.gradient.minibatch_size
-    for source_type, group in groups:
-        run.random(f"reflect.{source_type}", state.epoch, state.step).shuffle(group)
+    for source_type, (number, batch) in product(kinds, enumerate(batches)):
+        group = [one for one in batch if one.score is not None and bool(one.score.hard) == (source_type == "success")]
+        run.random(f"reflect.{source_type}", state.epoch, state.step, *([number] if number else ())).shuffle(group)
         for start in range(0, len(group), size):
             minibatches.append(_Minibatch(len(minibatches), source_type, tuple(group[start : start + size])))
     return tuple(minibatches)
 
 
 async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) -> Patch | None:
+    if run.config.optimizer.whole_rewrites:
+        return await reflect_by_rewriting(
+            run, state, minibatch.rollouts, source_type=minibatch.source_type, index=minibatch.index
+        )
     messages = render(
         f"reflect_{minibatch.source_type}",
         purpose=run.environment.purpose,

@@ -1,4 +1,4 @@
-"""Stage 5: the survivors are applied, and the candidate is there.
+"""Stage 5: the survivors are applied, or the skill is rewritten (`rewrite.py`), and the candidate is there.
 
 Edits whose target is not found, or found in several places, are shown to the optimizer once more with the nearest
 lines of the skill. Nothing is ever applied somewhere else instead.
@@ -17,6 +17,7 @@ from skillopt.skill.document import Skill
 from skillopt.skill.edits import apply_edits, nearest_lines, target_lines
 from skillopt.state import State
 from skillopt.step.replies import EditsReply, edits_schema, read_edits
+from skillopt.step.rewrite import update_by_first_rewrite, update_from_suggestions
 from skillopt.step.showing import show_edits, show_memory, show_skill
 from skillopt.types import Edit, EditOutcome, EditState
 
@@ -24,8 +25,19 @@ _MENDABLE = (EditState.UNMATCHED, EditState.AMBIGUOUS)
 
 
 async def update(run: StageContext, state: State, selected: Selected) -> Candidate:
-    """Apply the selected edits to the current skill; unmatched and ambiguous ones get one repair request."""
+    """Return the candidate that `optimizer.skill_update_mode` makes of what was selected."""
     run.emit(StageStarted("update", state.epoch, state.step))
+    match run.config.optimizer.skill_update_mode:
+        case "patch":
+            return await _update_by_edits(run, state, selected)
+        case "rewrite_from_suggestions":
+            return await update_from_suggestions(run, state, selected)
+        case "full_rewrite_minibatch":
+            return update_by_first_rewrite(run, state, selected)
+
+
+async def _update_by_edits(run: StageContext, state: State, selected: Selected) -> Candidate:
+    """Apply the selected edits to the current skill; unmatched and ambiguous ones get one repair request."""
     skill, most = state.current.skill, run.config.skill.max_tokens
     result = apply_edits(skill, selected.edits, max_tokens=most)
     mendable = [number for number, outcome in enumerate(result.outcomes) if outcome.state in _MENDABLE]

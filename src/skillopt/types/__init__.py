@@ -6,7 +6,17 @@ They say what happened and hold no behaviour beyond keeping themselves consisten
 
 from skillopt.types.comparisons import Comparison, Pair, PairCategory, PairPolicy
 from skillopt.types.decisions import Action, Decision, SignTest
-from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch
+from skillopt.types.edits import (
+    Change,
+    Discarded,
+    Edit,
+    EditOperation,
+    EditOutcome,
+    EditState,
+    Patch,
+    Rewrite,
+    RewriteOutcome,
+)
 from skillopt.types.tasks import (
     Failure,
     JsonValue,
@@ -24,6 +34,7 @@ from skillopt.types.tasks import (
 
 __all__ = [
     "Action",
+    "Change",
     "Comparison",
     "Decision",
     "Discarded",
@@ -39,6 +50,8 @@ __all__ = [
     "PairPolicy",
     "Patch",
     "Place",
+    "Rewrite",
+    "RewriteOutcome",
     "Role",
     "Rollout",
     "Score",

@@ -33,6 +33,7 @@ class Action(StrEnum):
     REJECT = "reject"
     FORCE_ACCEPT = "force_accept"
     SKIP_NO_PATCHES = "skip_no_patches"
+    SKIP_NO_REWRITE = "skip_no_rewrite"
     SKIP_NO_CHANGE = "skip_no_change"
     SKIP_UNMEASURED = "skip_unmeasured"
     SKIP_REPEATED = "skip_repeated"

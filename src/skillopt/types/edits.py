@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from skillopt.types.tasks import SourceType
 
@@ -28,6 +29,7 @@ class EditState(StrEnum):
     DUPLICATE = "duplicate"
     INVALID = "invalid"
     OVER_BUDGET = "over_budget"
+    SUGGESTED = "suggested"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,46 @@ class EditOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A whole skill as the optimizer wrote it anew.
+
+    Attributes:
+        text: The skill; hostile until it was put together with what no rewrite changes (`skill/rewriting.py`).
+        change_summary: What changed, in the optimizer's words, a line each.
+        reasoning: Why, in its words.
+        source_type: The kind of trajectories it came from.
+        task_ids: Ids of the tasks that were before the optimizer's eyes.
+    """
+
+    text: str
+    change_summary: tuple[str, ...] = ()
+    reasoning: str = ""
+    source_type: SourceType = "failure"
+    task_ids: tuple[str, ...] = ()
+
+
+Change: TypeAlias = Edit | Rewrite
+"""What can be tried on a skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteOutcome:
+    """How a rewrite ended.
+
+    Attributes:
+        rewrite: The rewrite, as it came.
+        state: applied: it became the candidate; duplicate: it changes nothing; over_budget: it would make the skill too
+            large, or another rewrite was taken; protected: it would damage a protected section; invalid: it has no
+            text that can be used.
+        detail: Why, in words.
+    """
+
+    rewrite: Rewrite
+    state: EditState
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Discarded:
     """Something the optimizer proposed that did not go on to the next stage; kept so that nothing vanishes.
 
@@ -97,6 +139,7 @@ class Patch:
         task_ids: Ids of the tasks behind it.
         discarded: Proposals that ended at this stage.
         merge_level: 0 for a patch from reflect, else the level of the merge that made it.
+        rewrites: Whole skills in place of edits, where reflections write those.
     """
 
     reasoning: str
@@ -105,3 +148,4 @@ class Patch:
     task_ids: tuple[str, ...] = ()
     discarded: tuple[Discarded, ...] = ()
     merge_level: int = 0
+    rewrites: tuple[Rewrite, ...] = ()

@@ -47,7 +47,7 @@ def refusal(values: Mapping[str, JsonValue]) -> str:
         ({"train.batch_size": 3}, "train.batch_size is no key; in a file sections are nested"),
         ({"batch_size": 3}, "unknown key batch_size; did you mean train.batch_size?"),
         ({"train": {"qqqqqqqqqq": 3}}, "unknown key train.qqqqqqqqqq"),
-        ({"train": {"accumulation": 1}}, "train.accumulation is not a key here"),
+        ({"train": {"meta_edit_budget": 1}}, "train.meta_edit_budget is not a key here"),
         (
             {"optimizer": {"learning_rate": 1, "min_learning_rate": 2}},
             "optimizer: min_learning_rate is 2, above learning_rate 1",

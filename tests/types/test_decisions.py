@@ -40,6 +40,7 @@ def test_the_actions_have_the_public_names() -> None:
         "force_accept",
         "skip_no_patches",
         "skip_no_change",
+        "skip_no_rewrite",
         "skip_unmeasured",
         "no_content",
         "skip_repeated",

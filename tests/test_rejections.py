@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from skillopt.rejections import Rejection, Rejections
-from skillopt.types import Edit, EditOperation
+from skillopt.types import Change, Edit, EditOperation, Rewrite
 
 
 def append(content: str) -> Edit:
@@ -106,8 +106,26 @@ def test_no_selection_task_is_named() -> None:
     assert memory.digest_text(most=5) == '- append "x" (tried in step 1): lost; 1 task got worse'
 
 
+def test_a_rewrite_is_remembered_by_what_it_says_that_it_changed_and_bounded() -> None:
+    rewrite = Rewrite("# A" * 9999, tuple(f"change {number}" for number in range(200)))
+    memory = Rejections((Rejection(2, (), "3/10 is not above 4/10", rewrite=rewrite, broken=("t1",)),))
+    line = memory.digest_text(most=5)
+    assert line.startswith('- rewrite of the whole skill: "change 0; change 1; ')
+    assert line.endswith("(tried in step 2): 3/10 is not above 4/10; 1 task got worse")
+    assert len(line) < 800
+    again = memory.add(Rejection(3, (), "lost again", rewrite=Rewrite("#  a" * 9999, ("other words",))))
+    told = '- rewrite of the whole skill: "other words" (tried 2 times, last in step 3): lost again'
+    assert again.digest_text(most=5) == told
+
+
 BUNDLE = (append("- Use tables."), Edit(EditOperation.DELETE, "old line"))
-MEMORY = Rejections((Rejection(3, BUNDLE, "lost", skill="A"), Rejection(4, (append("x"),), "lost", skill="B")))
+MEMORY = Rejections(
+    (
+        Rejection(3, BUNDLE, "lost", skill="A"),
+        Rejection(4, (append("x"),), "lost", skill="B"),
+        Rejection(5, (), "lost", skill="C", rewrite=Rewrite("# A\n\n- b\n", ("a summary",))),
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +139,15 @@ MEMORY = Rejections((Rejection(3, BUNDLE, "lost", skill="A"), Rejection(4, (appe
         ((append("x"),), "A", False),
         ((append("x"),), "B", True),
         ((), "A", False),
+        ((Rewrite("# A\n\n- b\n", ("another summary",)),), "C", True),
+        ((Rewrite("#  a\n-  B"),), "C", True),
+        ((Rewrite("# A\n\n- c\n"),), "C", False),
+        ((Rewrite("# A\n\n- b\n"),), "A", False),
+        ((append("# A\n\n- b\n"),), "C", False),
     ],
 )
 def test_a_bundle_is_known_to_lose_only_as_a_whole_and_on_the_same_skill(
-    edits: tuple[Edit, ...], skill: str, repeated: bool
+    edits: tuple[Change, ...], skill: str, repeated: bool
 ) -> None:
     """A right edit that was lost in a bad bundle may come back in another; and what lost once may win later."""
     assert (MEMORY.repeated(edits, skill=skill) is not None) is repeated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,7 +11,18 @@ from tests.support.values import append, measured, rollout
 from skillopt.results import Candidate, LookBack, MetaSkill, Selected, SlowUpdate, Step
 from skillopt.skill.document import Skill
 from skillopt.state import Acceptance, State
-from skillopt.types import Action, Comparison, Decision, Discarded, EditOutcome, EditState, Patch, Place
+from skillopt.types import (
+    Action,
+    Comparison,
+    Decision,
+    Discarded,
+    EditOutcome,
+    EditState,
+    Patch,
+    Place,
+    Rewrite,
+    RewriteOutcome,
+)
 
 SEED = measured([0, 0, 1], "# Seed\n")
 BEFORE = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=2, budget=3)
@@ -119,3 +131,14 @@ def test_accepted_edits_are_remembered_with_the_reason() -> None:
     after = BEFORE.after(step(Action.ACCEPT))
     assert after.accepted == (Acceptance(1, (append("kept"),), "the reason"),)
     assert BEFORE.after(step(Action.REJECT)).accepted == ()
+
+
+def test_a_rewrite_is_remembered_as_one_whether_it_won_or_lost() -> None:
+    """F89: what was written is all that is known of it; the suggestions behind it may not be in it."""
+    taken = RewriteOutcome(Rewrite("# Candidate", ("said",)), EditState.APPLIED)
+    suggested = (EditOutcome(append("x"), EditState.SUGGESTED),)
+    candidate = Candidate(Skill.parse("# Candidate\n"), suggested, changed=True, rewrites=(taken,))
+    expected = (Rewrite("# Candidate\n", ("said",)),)
+    (rejection,) = BEFORE.after(replace(step(Action.REJECT), candidate=candidate)).rejections.entries
+    (acceptance,) = BEFORE.after(replace(step(Action.ACCEPT), candidate=candidate)).accepted
+    assert (rejection.changes, acceptance.changes) == (expected, expected)

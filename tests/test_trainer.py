@@ -787,10 +787,12 @@ TRAINER, GATE, REFLECT, AGGREGATE = (
     "step/test_aggregate.py",
 )
 SLOW, COMPARISON = "epoch/test_slow_update.py", "epoch/test_comparison.py"
+MODES = "e2e/test_update_modes.py"
 SHOWN_BY = {
     "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
     "train.train_size": (TRAINER, "test_train_size_takes_the_first_tasks"),
     "train.batch_size": (TRAINER, "test_epochs_and_batches_make_the_steps"),
+    "train.accumulation": (MODES, "test_accumulation_reads_several_batches_a_step"),
     "train.seed": (TRAINER, "test_the_seed_decides_the_batches"),
     "gradient.minibatch_size": (REFLECT, "test_failures_and_successes_are_read_in_minibatches_of_their_own"),
     "gradient.merge_batch_size": (AGGREGATE, "test_patches_are_merged_in_levels_of_the_batch_size"),
@@ -800,6 +802,8 @@ SHOWN_BY = {
     "optimizer.learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.min_learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.lr_scheduler": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
+    "optimizer.lr_control_mode": (MODES, "test_lr_control_mode_decides_who_clips_the_step"),
+    "optimizer.skill_update_mode": (MODES, "test_skill_update_mode_decides_what_makes_the_candidate"),
     "optimizer.near_duplicate": (AGGREGATE, "test_how_alike_duplicates_are_is_a_setting"),
     "optimizer.rejection_memory": (TRAINER, "test_the_rejection_memory_reaches_as_far_as_it_is_set"),
     "optimizer.redraw": (TRAINER, "test_a_rejected_step_draws_again_from_the_same_trajectories"),

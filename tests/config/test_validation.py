@@ -47,6 +47,10 @@ def refusal(values: Mapping[str, JsonValue]) -> str:
         ({"train.batch_size": 3}, "train.batch_size is no key; in a file sections are nested"),
         ({"batch_size": 3}, "unknown key batch_size; did you mean train.batch_size?"),
         ({"train": {"qqqqqqqqqq": 3}}, "unknown key train.qqqqqqqqqq"),
+        ({"optimizer": {"lr_control_mode": "manual"}}, "one of fixed, autonomous, none; write fixed"),
+        ({"optimizer": {"lr_control_mode": False}}, "one of fixed, autonomous, none; write none"),
+        ({"optimizer": {"skill_update_mode": "rewrite"}}, "; write rewrite_from_suggestions"),
+        ({"optimizer": {"skill_update_mode": "patsh"}}, "; did you mean patch?"),
         ({"train": {"meta_edit_budget": 1}}, "train.meta_edit_budget is not a key here"),
         (
             {"optimizer": {"learning_rate": 1, "min_learning_rate": 2}},

@@ -67,6 +67,10 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
         {"optimizer.redraw": 2, "train.num_epochs": 1},
+        {"optimizer.skill_update_mode": "rewrite_from_suggestions", "train.accumulation": 3},
+        {"optimizer.skill_update_mode": "full_rewrite_minibatch", "train.num_epochs": 1},
+        {"optimizer.lr_control_mode": "autonomous", "gradient.minibatch_size": 4},
+        {"optimizer.lr_control_mode": "none", "gradient.minibatch_size": 1},
         {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
         {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
@@ -94,6 +98,28 @@ def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     }
     assert found.calls("target") == (32, 120)
     assert found.calls("optimizer") == (0, 112)
+
+
+def test_the_budget_that_the_optimizer_names_is_planned(tmp_path: Path) -> None:
+    found = planned(tmp_path, optimizer__lr_control_mode="autonomous")
+    assert stage(found, "budget").calls == (0, 2 * 8)
+    assert [entry.stage for entry in planned(tmp_path).stages if entry.stage == "budget"] == []
+
+
+def test_whole_rewrites_are_planned_with_replies_as_long_as_the_skill(tmp_path: Path) -> None:
+    """Nothing is merged, ranked or repaired; but the reply is the whole skill."""
+    found = planned(tmp_path, optimizer__skill_update_mode="full_rewrite_minibatch", skill__max_tokens=5000)
+    assert [stage(found, name).calls[1] for name in ("aggregate", "select", "update")] == [0, 0, 0]
+    calls, most = stage(found, "reflect").calls[1], stage(found, "reflect").usage[1].output_tokens
+    assert most == 5000 * calls
+    assert stage(planned(tmp_path), "reflect").usage[1].output_tokens == 1500 * calls
+
+
+def test_several_batches_a_step_make_fewer_steps(tmp_path: Path) -> None:
+    """16 tasks in batches of 4, three to a step: two steps an epoch, of up to nine minibatches."""
+    found = planned(tmp_path, train__accumulation=3, train__num_epochs=1)
+    assert (found.steps, stage(found, "reflect").calls, stage(found, "rollout").calls) == (2, (0, 2 * 2 * 9), (16, 16))
+    assert "at train.batch_size 4 times train.accumulation 3, 1 times over" in "\n".join(found.warnings)
 
 
 def test_passes_over_the_selection_split_are_planned(tmp_path: Path) -> None:

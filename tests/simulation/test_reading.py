@@ -7,10 +7,13 @@ import json
 import pytest
 
 from skillopt.models.base import ChatRequest, ReplySchema
+from skillopt.models.structured import Reply
 from skillopt.prompts import render, slots
 from skillopt.simulation.reading import ShownEdit, lacking, list_item, shown_edits, stage_of
 from skillopt.simulation.world import World
+from skillopt.step.budget import BudgetReply
 from skillopt.step.replies import EditsReply, MergeReply, RankingReply
+from skillopt.step.rewrite import RewriteReply
 from skillopt.types import Message, Place
 
 WORLD = World(7)
@@ -21,7 +24,7 @@ def over_the_wire(text: str, schema: ReplySchema | None = None) -> ChatRequest:
     return ChatRequest((Message("user", text),), Place(""), schema)
 
 
-@pytest.mark.parametrize("stage", ["reflect", "aggregate", "select", "update", "slow_update", "meta_skill"])
+@pytest.mark.parametrize("stage", ["reflect", "aggregate", "budget", "select", "update", "slow_update", "meta_skill"])
 def test_in_process_the_place_says_which_stage_asks(stage: str) -> None:
     request = ChatRequest((Message("user", "selected_indices"),), Place(stage), RankingReply.reply_schema())
     assert stage_of(request) == stage
@@ -33,13 +36,20 @@ def test_in_process_the_place_says_which_stage_asks(stage: str) -> None:
         (f"Task: {QUESTION}", EditsReply, "reflect"),
         ("number 0 was not found", EditsReply, "update"),
         ("merge these", MergeReply, "aggregate"),
+        (f"rewrite for {QUESTION}", RewriteReply, "rewrite"),
+        ("how many of these edits", BudgetReply, "budget"),
         (f"rank these; one speaks of {QUESTION}", RankingReply, "select"),
     ],
 )
-def test_over_the_wire_the_form_of_the_reply_tells_the_stage(
-    text: str, schema: type[EditsReply | RankingReply], stage: str
-) -> None:
+def test_over_the_wire_the_form_of_the_reply_tells_the_stage(text: str, schema: type[Reply], stage: str) -> None:
     assert stage_of(over_the_wire(text, schema.reply_schema())) == stage
+
+
+@pytest.mark.parametrize("stage", ["reflect", "update"])
+def test_a_rewrite_is_told_by_the_form_of_its_reply(stage: str) -> None:
+    """Two stages ask for one; their place alone would mean edits."""
+    request = ChatRequest((Message("user", QUESTION),), Place(stage), RewriteReply.reply_schema())
+    assert stage_of(request) == "rewrite"
 
 
 @pytest.mark.parametrize(
@@ -51,6 +61,8 @@ def test_over_the_wire_the_form_of_the_reply_tells_the_stage(
         ('Rank these edits. Reply with {"selected_indices": [...]}', "select"),
         (f'{QUESTION} Reply with {{"slow_update_content": "..."}}', "slow_update"),
         ('Reply with {"meta_skill_content": "..."}', "meta_skill"),
+        ('Reply with {"learning_rate": 3}', "budget"),
+        (f'{QUESTION} Reply with {{"new_skill": "..."}}', "rewrite"),
         ("Reply with OK.", None),
     ],
 )

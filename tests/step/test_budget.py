@@ -34,9 +34,7 @@ def named(number: Any) -> dict[str, Any]:
         {"optimizer.lr_control_mode": "autonomous", "optimizer.lr_scheduler": "autonomous"},
     ],
 )
-async def test_the_optimizer_names_the_budget_with_its_reasons(
-    open_bench: OpenBench, settings: dict[str, Any]
-) -> None:
+async def test_the_optimizer_names_the_budget_with_its_reasons(open_bench: OpenBench, settings: dict[str, Any]) -> None:
     bench = open_bench(optimizer=[named(5)], settings=settings)
     after, decision = await set_budget(bench, state(budget=3), SIX, ROLLOUTS)
     assert decision == LearningRateDecision(5, proposed=5, scheduled=3, available=6, reasoning="so much fails")

@@ -126,6 +126,7 @@ async def test_where_no_rewrite_can_be_used_nothing_is_taken(open_bench: OpenBen
     ("value", "text", "changes"),
     [
         (reply("# A", "one", 7, None, "  two\nlines "), "# A", ("one", "two lines")),
+        (reply("# A", "half \ud800", "nul \0", "one"), "# A", ("one",)),
         ({"new_skill": "# A", "change_summary": "one"}, "# A", ("one",)),
         ({"new_skill": "# A", "change_summary": None}, "# A", ()),
         ({"new_skill": None}, "", ()),

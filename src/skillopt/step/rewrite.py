@@ -18,7 +18,7 @@ from skillopt.models.base import ReplySchema
 from skillopt.models.structured import Reply
 from skillopt.prompts import render
 from skillopt.results import Candidate, Selected
-from skillopt.skill.document import Skill
+from skillopt.skill.document import Skill, unwritable
 from skillopt.skill.rewriting import apply_rewrite
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
@@ -56,9 +56,9 @@ class RewriteReply(Reply):
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The summary as far as it is text, bounded, each on one line."""
+        """The summary as far as it is text that can stand in a file or a prompt; bounded, each on one line."""
         texts = (" ".join(entry.split()) for entry in self.change_summary if isinstance(entry, str))
-        return tuple(text[:_MOST_CHANGE_CHARACTERS] for text in texts if text)[:_MOST_CHANGES]
+        return tuple(text[:_MOST_CHANGE_CHARACTERS] for text in texts if text and not unwritable(text))[:_MOST_CHANGES]
 
     @classmethod
     def reply_schema(cls) -> ReplySchema:

@@ -97,7 +97,6 @@ HOSTILE: Mapping[str, tuple[str, str]] = {
     "adds half a section": (f"{GOOD}\n<!-- SLOW_UPDATE_START -->\nObey.\n", "skip_no_rewrite"),
     "exceeds the limit": (f"{GOOD}\n{'word ' * 500}", "skip_no_rewrite"),
     "holds NUL": (f"{GOOD}\0", "skip_no_rewrite"),
-    "holds half a surrogate pair": (f"{GOOD}\ud800", "skip_no_rewrite"),
     "copies the skill": (SEED, "skip_no_change"),
     "is not better": ("# Skill\n\nBe brief.\n", "reject"),
 }
@@ -109,7 +108,7 @@ async def test_whatever_a_rewrite_does_front_matter_and_sections_stay(
     open_bench: OpenBench, mode: dict[str, Any], text: str, action: str
 ) -> None:
     """F51, F61, F63, F64, F117: in code, whatever the reply did with them."""
-    reply = rewrite(text, "said")
+    reply = json.dumps(rewrite(text, "said"))  # with its escapes, as a model would write them
     replies = by_stage(reflect=reply, update=reply) if mode is WHOLE else by_stage(reflect=appends("x"), update=reply)
     settings = {"train.num_epochs": 1, "skill.max_tokens": 200, **mode}
     bench = open_bench(optimizer=replies, skill=SEED, settings=settings)

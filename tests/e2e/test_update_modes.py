@@ -229,6 +229,14 @@ async def test_lr_control_mode_decides_who_clips_the_step(
     assert (read_json(file) if file.exists() else None) == record["lr_decision"]
 
 
+async def test_without_clipping_no_schedule_decays(open_bench: OpenBench) -> None:
+    settings = {"train.batch_size": 2, "optimizer.learning_rate": 8, "optimizer.lr_control_mode": "none"}
+    bench = open_bench(optimizer=by_stage(reflect={"edits": []}), settings={"train.num_epochs": 2, **settings})
+    await train(bench)
+    assert len(bench.optimizer.requests) >= 4
+    assert all("at most 8 edits" in text_of(one) for one in bench.optimizer.requests if one.place.stage == "reflect")
+
+
 async def test_a_named_budget_of_zero_makes_no_candidate(open_bench: OpenBench) -> None:
     """More 9: an explicit zero is obeyed."""
     replies = by_stage(reflect=appends("x"), budget={"learning_rate": 0})

@@ -63,6 +63,7 @@ def test_a_section_stands_where_the_rewrite_has_it() -> None:
         (f"# Skill\n{GUIDANCE}\n{GUIDANCE}", EditState.PROTECTED, "opens a second"),
         ("# Skill\n\n- Be brief.", EditState.DUPLICATE, "it changes nothing"),
         (SKILL, EditState.DUPLICATE, "it changes nothing"),
+        ("# Skill  \n\n\n\n- Be brief.\n", EditState.DUPLICATE, "it changes nothing"),
         ("word " * 300, EditState.OVER_BUDGET, "the limit is 200"),
     ],
 )
@@ -87,6 +88,7 @@ def test_an_empty_skill_can_be_written_and_a_missing_last_line_end_stays_missing
 
 def test_a_skill_above_its_limit_may_be_made_smaller() -> None:
     assert rewritten("word " * 150, "word " * 300, room=100)[1] is EditState.APPLIED
+    assert rewritten("word " * 299 + "other", "word " * 300, room=100)[1] is EditState.APPLIED
     assert rewritten("word " * 301, "word " * 300, room=100)[1] is EditState.OVER_BUDGET
 
 

@@ -803,6 +803,16 @@ SHOWN_BY = {
     "evaluation.confidence": (TRAINER, "test_a_confidence_keeps_out_a_gain_that_may_be_luck"),
     "evaluation.max_regressions": (TRAINER, "test_a_gain_that_breaks_solved_tasks_can_be_refused"),
     "evaluation.acceptance": (TRAINER, "test_an_acceptance_rule_of_the_users_own_decides"),
+    "evaluation.criterion": (
+        "e2e/test_guards.py",
+        "test_a_criterion_that_gets_better_is_no_tie_where_another_one_stays_bad",
+    ),
+    "evaluation.guards": ("e2e/test_guards.py", "test_a_guarded_criterion_may_fall_by_so_much_and_no_more"),
+    "evaluation.refresh": (
+        "e2e/test_refresh.py",
+        "test_after_so_many_rejections_the_bar_is_the_mean_with_a_fresh_pass",
+    ),
+    "evaluation.gate_every": ("e2e/test_gate_every.py", "test_the_edits_of_several_steps_are_gated_together"),
     "evaluation.patience": (TRAINER, "test_patience_ends_a_training_that_accepts_nothing"),
     "evaluation.final_repeats": (TRAINER, "test_the_reported_score_of_the_best_skill_can_be_a_fresh_one"),
     "evaluation.reselect": (TRAINER, "test_the_best_skill_can_be_chosen_again_among_all_that_were_measured"),

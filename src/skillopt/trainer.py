@@ -16,10 +16,11 @@ from skillopt.step.final import choose_and_measure
 from skillopt.step.gate import gate
 from skillopt.step.passes import measure_passes
 from skillopt.step.reflect import reflect
+from skillopt.step.refresh import refresh
 from skillopt.step.rollout import rollout
 from skillopt.step.select import select
 from skillopt.step.update import update
-from skillopt.types import Action, Place, Rollout, Task
+from skillopt.types import Place, Rollout, Task
 
 
 async def train(run: Run) -> Outcome:
@@ -30,9 +31,10 @@ async def train(run: Run) -> Outcome:
             if run.stop_reason(state):
                 break
             state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
+            state = await refresh(run, state)
             rollouts = await rollout(run, state, batch)
             step = await propose(run, state, batch, rollouts)
-            while step.decision.action is Action.REJECT and len(state.lost) < run.config.optimizer.redraw:
+            while state.draws_again(step, most=run.config.optimizer.redraw):
                 state = state.redraw(step)
                 step = await propose(run, state, batch, rollouts)
             state = run.commit(state, step)

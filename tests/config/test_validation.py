@@ -37,7 +37,7 @@ def refusal(values: Mapping[str, JsonValue]) -> str:
         ({"evaluation": {"gate_mixed_weight": 2}}, "it must be: number, at least 0, at most 1"),
         ({"env": {"split_mode": "split-dir"}}, "one of ratio, split_dir or null; did you mean split_dir?"),
         ({"env": {"name": 5}}, "env.name is 5; it must be: text; write the text in quotes"),
-        ({"env": {"fields": {"q": 1}}}, "env.fields.q is 1; it must be: mapping"),
+        ({"env": {"fields": {"q": 1}}}, "env.fields.q is 1; it must be: text; write the text in quotes"),
         ({"env": {"split_ratio": "2:1"}}, 'env.split_ratio is "2:1"; it must be three whole numbers above 0'),
         ({"env": {"split_ratio": "2:0:1"}}, "three whole numbers above 0"),
         ({"train": 3}, "train is 3; it must be: mapping"),

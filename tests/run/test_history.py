@@ -59,6 +59,7 @@ def test_step_0_is_the_seed_skill_on_the_selection_split(finished: Finished) -> 
         "best_step": 0,
         "best_origin": "initial_skill",
         "val_passes": {"n": 1, "mean": 0.0, "spread": None, "scores": [0.0]},
+        "criteria": {},
         "candidate_val_acc": None,
         "candidate_val_acc_upper_bound": None,
         "skill_len": len(seed.text),
@@ -264,5 +265,6 @@ def test_an_unknown_price_makes_a_total_unknown_and_no_other_one() -> None:
 
 def test_actions_are_counted_by_what_they_did_to_the_skill() -> None:
     actions = ["baseline", "accept", "accept_new_best", "force_accept", "reject", "skip_no_patches", "skip_unmeasured"]
+    actions.append("deferred")
     counted = count_actions([{"action": action} for action in actions])
-    assert counted == {"total_accepts": 3, "total_rejects": 1, "total_skips": 2}
+    assert counted == {"total_accepts": 3, "total_rejects": 1, "total_skips": 2, "total_deferred": 1}

@@ -67,6 +67,7 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
         {"optimizer.redraw": 2, "train.num_epochs": 1},
+        {"evaluation.gate_every": 3, "evaluation.refresh": 1, "optimizer.redraw": 1},
         {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
         {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
@@ -102,6 +103,25 @@ def test_passes_over_the_selection_split_are_planned(tmp_path: Path) -> None:
     assert (stage(found, "baseline").calls, stage(found, "gate").calls) == ((24, 24), (0, 3 * 64))
     again = planned(tmp_path, evaluation__repeats=3, evaluation__remeasure=True)
     assert stage(again, "gate").calls == (0, 2 * 3 * 64)
+
+
+@pytest.mark.parametrize(("every", "redraw", "gates"), [(2, 0, 7), (4, 0, 4), (9, 0, 2), (2, 1, 7 * 2), (9, 1, 4 * 2)])
+def test_fewer_gates_are_planned_where_steps_are_gated_together(
+    tmp_path: Path, every: int, redraw: int, gates: int
+) -> None:
+    """Two epochs of 4 steps, all rejected: after a window of 4 come 2, then 1; an epoch's end always gates.
+
+    With redraws a window may be halved once for each draw.
+    """
+    found = planned(tmp_path, evaluation__gate_every=every, optimizer__redraw=redraw)
+    assert stage(found, "gate").calls == (0, gates * 8)
+
+
+@pytest.mark.parametrize(("refresh", "passes"), [(1, 7), (2, 4), (3, 3), (9, 1), (10, 0)])
+def test_fresh_passes_after_rejections_are_planned(tmp_path: Path, refresh: int, passes: int) -> None:
+    """Eight steps and one slow update can be rejected; no step has two passes ahead of it, and the first has none."""
+    assert stage(planned(tmp_path, evaluation__refresh=refresh), "refresh").calls == (0, passes * 8)
+    assert "refresh" not in {entry.stage for entry in planned(tmp_path).stages}
 
 
 def test_what_is_measured_after_the_last_step_is_planned(tmp_path: Path) -> None:

@@ -43,4 +43,5 @@ def test_the_actions_have_the_public_names() -> None:
         "skip_unmeasured",
         "no_content",
         "skip_repeated",
+        "deferred",
     }

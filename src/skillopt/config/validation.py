@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from skillopt.config.describe import Kind, field_at, kind_of_field, settings
+from skillopt.config.describe import Kind, kind_at, settings
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.provenance import KeyPath, Origin, Provenance
 from skillopt.config.public_keys import advice
@@ -146,8 +146,7 @@ def _problem(
         section = not isinstance(detail["input"], str | int | float)
         return Problem(f"{key}: {reason}" if section else f"{key} is {shown(path, detail['input'])}; {reason}", origin)
     value: JsonValue = detail["input"]
-    field = field_at(schema, inner)
-    allowed = kind_of_field(field) if field else Kind(detail["msg"])
+    allowed = kind_at(schema, inner) or Kind(detail["msg"])
     text = f"{key} is {shown(path, value)}; it must be: {allowed}"
     return Problem(text + _correction(detail["type"], value, allowed), origin)
 

@@ -27,6 +27,7 @@ CHANGED_BETWEEN_EPOCHS = frozenset(
         "best_step",
         "best_origin",
         "val_passes",
+        "criteria",
         "skill_len",
         "skill_tokens",
         "usage",

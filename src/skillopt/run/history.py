@@ -18,6 +18,7 @@ from skillopt.evaluation.repeats import passes
 from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import MeterRow, total
 from skillopt.results import ReplyTrouble, Step
+from skillopt.run.gate_records import criteria_record, refresh_record, waiting_record
 from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import Measured, State
@@ -45,7 +46,7 @@ def split_scores(rollouts: Sequence[Rollout]) -> Record:
 
 def pass_scores(evaluation: EvaluationSettings, rollouts: Sequence[Rollout]) -> Record:
     """Return the gate scores of a skill's passes over the split: how many, each, their mean and standard deviation."""
-    found = passes(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    found = passes(rollouts, evaluation.compared, weight=evaluation.gate_mixed_weight)
     return {
         "n": len(found.means),
         "mean": float(found.mean),
@@ -111,6 +112,8 @@ def step_record(
         "rollout_solved": training["solved"],
         "rollout_unmeasured": training["unmeasured"],
         "edit_budget": before.budget,
+        "refresh": refresh_record(config.evaluation, before),
+        **waiting_record(before, after, step.decision),
         "redraws": [_lost_draw(config.evaluation, lost) for lost in before.lost],
         **_edits(step),
         "counters": dict(sorted(counters.items())),
@@ -128,7 +131,7 @@ def standing(evaluation: EvaluationSettings, state: State) -> Record:
         "val_soft": current["soft"],
         "val_solved": current["solved"],
         "val_n": current["measured"],
-        "gate_metric": evaluation.gate_metric,
+        "gate_metric": str(evaluation.compared),
         "current_score": float(gate_score(state.current.rollouts, evaluation)),
         "current_origin": _origin(state.current),
         "best_score": float(gate_score(state.best.rollouts, evaluation)),
@@ -136,6 +139,7 @@ def standing(evaluation: EvaluationSettings, state: State) -> Record:
         "best_step": state.best.step,
         "best_origin": _origin(state.best),
         "val_passes": pass_scores(evaluation, state.current.rollouts),
+        "criteria": criteria_record(state.current.rollouts),
         "skill_len": len(state.current.skill.text),
         "skill_tokens": estimate_tokens(state.current.skill.text),
     }
@@ -162,6 +166,7 @@ def judged(evaluation: EvaluationSettings, decision: Decision, candidate: Skill)
         if decision.remeasured
         else None,
         "candidate_passes": pass_scores(evaluation, decision.rollouts) if whole else None,
+        "candidate_criteria": criteria_record(decision.rollouts) if whole else None,
         "lost_by": float(decision.lost_by) if decision.action is Action.REJECT else None,
         "broken": list(decision.broken),
         "sign_test": None
@@ -283,8 +288,9 @@ def _origin(measured: Measured) -> str:
 
 
 def count_actions(records: Sequence[Record]) -> Record:
-    """Return how many steps accepted, rejected and skipped."""
+    """Return how many steps accepted, rejected, skipped, and left the gate to a later one."""
     actions = Counter(record["action"] for record in records)
     accepts = sum(actions[action.value] for action in (Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT))
     skips = sum(count for action, count in actions.items() if action.startswith("skip"))
-    return {"total_accepts": accepts, "total_rejects": actions[Action.REJECT.value], "total_skips": skips}
+    rejects, deferred = actions[Action.REJECT.value], actions[Action.DEFERRED.value]
+    return {"total_accepts": accepts, "total_rejects": rejects, "total_skips": skips, "total_deferred": deferred}

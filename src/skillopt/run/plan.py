@@ -96,6 +96,7 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     proposing = steps if config.optimizer.learning_rate else 0
     draws = proposing * (1 + config.optimizer.redraw)
     asked = draws * (1 + _ASKED_AGAIN)
+    tried = _most_gates(setup) * (1 + config.optimizer.redraw) if proposing else 0
     rows: tuple[_Row, ...] = (
         ("target", "baseline", repeats * val, repeats * val),
         ("target", "rollout", train, train * config.train.num_epochs),
@@ -103,13 +104,38 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("optimizer", "aggregate", 0, asked * merges),
         ("optimizer", "select", 0, asked if minibatches > 1 else 0),
         ("optimizer", "update", 0, asked),
-        ("target", "gate", 0, draws * _judging(setup)),
+        ("target", "gate", 0, tried * _judging(setup)),
+        *_refreshing(setup, tried),
         *_between_epochs(setup),
-        *_final_stage(setup, draws),
+        *_final_stage(setup, tried),
         ("target", "test", tests, 2 * tests if proposing or _looks_back(config) else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
     return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+
+
+def _most_gates(setup: Setup) -> int:
+    """Most steps that end with a gate: where all is rejected, the steps that are gated together soon are one alone."""
+    config = setup.config
+    window, gates = config.evaluation.gate_every, 0
+    for _ in range(config.train.num_epochs):
+        waiting = 0
+        for left in reversed(range(_steps_per_epoch(setup))):
+            waiting += 1
+            if waiting >= window or not left:
+                gates, waiting = gates + 1, 0
+                # Each draw that is lost halves it.
+                window = max(1, window >> (1 + config.optimizer.redraw))
+    return gates
+
+
+def _refreshing(setup: Setup, tried: int) -> list[_Row]:
+    """The fresh passes after rejections: one ahead of a step at most, and so many rejections for each."""
+    patience, ends = setup.config.evaluation.refresh, setup.config.train.num_epochs - 1
+    if not patience:
+        return []
+    rejections = tried + (ends if _looks_back(setup.config) else 0)
+    return [("target", "refresh", 0, min(_total_steps(setup) - 1, rejections // patience) * len(setup.splits.val))]
 
 
 def _judging(setup: Setup) -> int:
@@ -118,10 +144,10 @@ def _judging(setup: Setup) -> int:
     return (1 + evaluation.remeasure) * evaluation.repeats * len(setup.splits.val)
 
 
-def _final_stage(setup: Setup, draws: int) -> list[_Row]:
+def _final_stage(setup: Setup, tried: int) -> list[_Row]:
     """The fresh passes after the last step, where some are asked for."""
     evaluation = setup.config.evaluation
-    candidates = draws + (setup.config.train.num_epochs - 1 if _looks_back(setup.config) else 0)
+    candidates = tried + (setup.config.train.num_epochs - 1 if _looks_back(setup.config) else 0)
     field = min(evaluation.reselect, candidates + 1)
     passes = evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)
     most = passes * len(setup.splits.val) if candidates else 0
@@ -221,8 +247,11 @@ def _dollars(prices: Prices, role: Role, calls: int, usage: Usage) -> float | No
 
 
 def _total_steps(setup: Setup) -> int:
-    train = setup.config.train
-    return steps_per_epoch(len(setup.splits.train), train.batch_size) * train.num_epochs
+    return _steps_per_epoch(setup) * setup.config.train.num_epochs
+
+
+def _steps_per_epoch(setup: Setup) -> int:
+    return steps_per_epoch(len(setup.splits.train), setup.config.train.batch_size)
 
 
 def plan_warnings(setup: Setup) -> tuple[str, ...]:
@@ -236,7 +265,7 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
             f"train.batch_size {config.train.batch_size}, {config.train.num_epochs} times over; lower train.batch_size "
             "or raise train.num_epochs"
         )
-    if val < FEW_TASKS and config.evaluation.gate_metric == "hard":
+    if val < FEW_TASKS and config.evaluation.compared == "hard":
         found.append(
             f"the selection split, on which the gate decides, has {val} tasks: one of them is worth {1 / val:.0%}, and "
             "an edit that gains less cannot be seen; use more selection tasks, or gate_metric soft or mixed"

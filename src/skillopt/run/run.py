@@ -83,6 +83,10 @@ class Run(RunServices):
         """Steps over all epochs."""
         return self._config.train.num_epochs * self.steps_per_epoch
 
+    def ends_epoch(self, state: State) -> bool:
+        """Whether a state's step is the last one of its epoch."""
+        return state.step % self.steps_per_epoch == 0
+
     def stop_reason(self, state: State) -> str:
         """Return why training ends here, ahead of its last step; "" where it goes on."""
         return stop_reason(state, self._config.evaluation) if state.step < self.total_steps else ""
@@ -93,7 +97,7 @@ class Run(RunServices):
 
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
-        self._state = State(seed=seed, current=seed, best=seed)
+        self._state = State(seed=seed, current=seed, best=seed, window=self._config.evaluation.gate_every)
         record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing("step 0"))
         self._views.write_baseline(seed, record)
         self.emit(StepCommitted(record))

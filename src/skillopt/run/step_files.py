@@ -62,6 +62,7 @@ def rollout_row(rollout: Rollout) -> dict[str, Any]:
         "status": "ok",
         "hard": rollout.score.hard,
         "soft": rollout.score.soft,
+        **({"criteria": dict(rollout.score.criteria)} if rollout.score.criteria else {}),
         "predicted_answer": rollout.score.predicted,
         "fail_reason": "" if rollout.score.hard else rollout.score.feedback,
         "n_turns": sum(turn.role == "assistant" for turn in rollout.trajectory.turns),
@@ -121,7 +122,8 @@ def _trajectory_page(rollout: Rollout) -> str:
     assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts have a page"
     turns = "\n\n".join(f"## {turn.role}\n\n{turn.content}" for turn in rollout.trajectory.turns)
     verdict = "solved" if rollout.score.hard else "failed"
+    criteria = "".join(f", {name} {value:.3f}" for name, value in rollout.score.criteria.items())
     return (
         f"# {rollout.task.id}\n\n{turns}\n\n## verdict\n\n"
-        f"{verdict}, partial credit {rollout.score.soft:.3f}. {rollout.score.feedback}\n"
+        f"{verdict}, partial credit {rollout.score.soft:.3f}{criteria}. {rollout.score.feedback}\n"
     )

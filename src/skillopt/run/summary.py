@@ -56,7 +56,7 @@ def summary(
     return {
         **early_summary(ended, message, card=card),
         "stopped_early": stopped_early or None,
-        "selection": {"seed": seed, "best": best, "gate_metric": evaluation.gate_metric},
+        "selection": {"seed": seed, "best": best, "gate_metric": str(evaluation.compared)},
         "selection_passes": _selection_passes(config, state),
         "final": _final(config, state),
         "test": {"seed": test_seed, "best": test_best},

@@ -136,7 +136,7 @@ class _Merger:
             edits=show_edits(edits),
         )
         place = self._state.place("aggregate", call.index)
-        form = edits_schema(target_lines(self._state.current.skill), merge=True)
+        form = edits_schema(target_lines(self._state.skill), merge=True)
         return (await self._run.ask(messages, place, MergeReply, reply_schema=form, may_fall_back=True)).value
 
     def _tell(self, outcome: Literal["done", "dropped"]) -> None:

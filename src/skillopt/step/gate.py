@@ -32,13 +32,17 @@ from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
 async def gate(run: StageContext, state: State, candidate: Candidate) -> Decision:
     """Measure the candidate on the selection split as far as it takes, and decide."""
     evaluation = run.config.evaluation
-    if not candidate.changed:
+    if candidate.skill.digest == state.current.skill.digest:
         return _nothing_to_judge(state, candidate, evaluation)
-    lost = state.rejections.repeated(candidate.applied, skill=state.current.skill.digest)
+    lost = state.rejections.repeated(state.bundle(candidate), skill=state.current.skill.digest)
     if lost is not None:
         run.count("repeated_bundles")
         reason = f"the same edits lost on the same skill in step {lost.step}: {lost.reason}"
         return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)
+    if not (state.window_ends or run.ends_epoch(state)):
+        waiting = _counted(len(state.bundle(candidate)), "edit")
+        reason = f"{waiting} so far; the gate judges those of {state.window} steps together (evaluation.gate_every)"
+        return no_verdict(state, Action.DEFERRED, reason, evaluation=evaluation)
     return await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
 
 
@@ -54,7 +58,7 @@ async def judge(
         place: Who asks.
         evaluation: The rule; without a gate every task is measured.
     """
-    values = task_means(state.current.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    values = task_means(state.current.rollouts, evaluation.compared, weight=evaluation.gate_mixed_weight)
     draws = product(run.selection, range(evaluation.repeats))
     order = sorted(draws, key=lambda draw: (values[draw[0].id], draw[1]))
     run.emit(StageStarted(place.stage, state.epoch, state.step, len(order)))
@@ -127,7 +131,7 @@ def decide(
         A rejection as soon as the candidate cannot get above the current score whatever is still open; no verdict
         where open tasks could decide otherwise; else the verdict on exact sums.
     """
-    total, noun = len(current.rollouts), "tasks" if evaluation.repeats == 1 else "rollouts"
+    total, noun = _draws(current, evaluation), "tasks" if evaluation.repeats == 1 else "rollouts"
     current_score, best_score = (gate_score(skill.rollouts, evaluation) for skill in (current, best))
     measured = [rollout for rollout in rollouts if rollout.measured]
     upper_bound = _upper_sum(rollouts, total, evaluation) / total
@@ -166,7 +170,7 @@ def decide(
 def _verdict(comparison: Comparison, evaluation: EvaluationSettings, acceptance: AcceptanceRule | None) -> Verdict:
     """Whether a candidate that was measured in full is accepted, and why."""
     total = len(comparison.pairs) * evaluation.repeats
-    numbers = f"{evaluation.gate_metric} {_share(comparison.after, total)} against {_share(comparison.before, total)}"
+    numbers = f"{evaluation.compared} {_share(comparison.after, total)} against {_share(comparison.before, total)}"
     if not evaluation.use_gate:
         return Verdict(accept=True, reason=f"accepted without a gate: {numbers}")
     if acceptance is not None:
@@ -175,7 +179,12 @@ def _verdict(comparison: Comparison, evaluation: EvaluationSettings, acceptance:
         return Verdict(verdict.accept, f"{acceptance.name}: {said}: {numbers}")
     if comparison.after <= comparison.before:
         return Verdict(accept=False, reason=f"not strictly higher: {numbers}")
-    unmet = unmet_requirement(comparison, confidence=evaluation.confidence, max_regressions=evaluation.max_regressions)
+    unmet = unmet_requirement(
+        comparison,
+        confidence=evaluation.confidence,
+        max_regressions=evaluation.max_regressions,
+        guards=evaluation.guards,
+    )
     if unmet:
         return Verdict(accept=False, reason=f"strictly higher, but {unmet}: {numbers}")
     return Verdict(accept=True, reason=f"strictly higher: {numbers}")
@@ -191,12 +200,15 @@ def _action(*, accepted: bool, new_best: bool, use_gate: bool) -> Action:
 
 def no_verdict(state: State, action: Action, reason: str, *, evaluation: EvaluationSettings) -> Decision:
     """Return the decision where there is nothing to measure; the current skill stays."""
-    rollouts = state.current.rollouts
-    return Decision(action, reason, gate_score(rollouts, evaluation), total=len(rollouts))
+    current = state.current
+    return Decision(action, reason, gate_score(current.rollouts, evaluation), total=_draws(current, evaluation))
 
 
 def _nothing_to_judge(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
-    if candidate.outcomes:
+    if state.draft is not None:
+        reason = "the edits that waited for the gate were undone: the candidate is the current skill"
+        action = Action.SKIP_NO_CHANGE
+    elif candidate.outcomes:
         action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
     else:
         action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"
@@ -220,7 +232,7 @@ def _upper_sum(rollouts: Sequence[Rollout], total: int, evaluation: EvaluationSe
 
 def _value(rollout: Rollout, evaluation: EvaluationSettings) -> Fraction:
     assert rollout.score is not None, "an unmeasured rollout has no gate score"
-    return gate_value(rollout.score, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    return gate_value(rollout.score, evaluation.compared, weight=evaluation.gate_mixed_weight)
 
 
 def _compared(
@@ -231,7 +243,7 @@ def _compared(
         candidate.text,
         current.rollouts,
         rollouts,
-        metric=evaluation.gate_metric,
+        metric=evaluation.compared,
         weight=evaluation.gate_mixed_weight,
     )
 
@@ -239,12 +251,12 @@ def _compared(
 def _broken(
     current: Sequence[Rollout], candidate: Sequence[Rollout], evaluation: EvaluationSettings
 ) -> tuple[str, ...]:
-    """The tasks, of those that were measured as often with both skills, on which the candidate scores lower."""
+    """The tasks, of those on which the candidate was measured as often as asked, on which it scores lower."""
     before, after = by_task(current), by_task(candidate)
     return tuple(
         task
         for task, own in after.items()
-        if len(own) == len(before[task]) and gate_score(own, evaluation) < gate_score(before[task], evaluation)
+        if len(own) == evaluation.repeats and gate_score(own, evaluation) < gate_score(before[task], evaluation)
     )
 
 
@@ -253,8 +265,18 @@ def _paired_sign_test(
 ) -> SignTest | None:
     if not candidate:
         return None
-    pairs = paired_means(current, candidate, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    metric, weight, draws = evaluation.compared, evaluation.gate_mixed_weight, evaluation.repeats
+    pairs = paired_means(current, candidate, metric, weight=weight, draws=draws)
     return paired_sign_test([before for before, _ in pairs], [after for _, after in pairs])
+
+
+def _draws(current: Measured, evaluation: EvaluationSettings) -> int:
+    """Rollouts of a candidate on the whole selection split; the current skill may have more (`evaluation.refresh`)."""
+    return evaluation.repeats * len(by_task(current.rollouts))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _share(score: Fraction, total: int) -> str:

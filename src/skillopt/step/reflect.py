@@ -75,7 +75,7 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         trajectories=show_trajectories(minibatch.rollouts, most_tokens=run.config.gradient.trajectory_tokens),
     )
     place = state.place("reflect", minibatch.index)
-    form = edits_schema(target_lines(state.current.skill))
+    form = edits_schema(target_lines(state.skill))
     answer = await run.ask(messages, place, EditsReply, reply_schema=form)
     if answer.value is None:
         run.count("dropped_reflections")

@@ -26,7 +26,7 @@ _MENDABLE = (EditState.UNMATCHED, EditState.AMBIGUOUS)
 async def update(run: StageContext, state: State, selected: Selected) -> Candidate:
     """Apply the selected edits to the current skill; unmatched and ambiguous ones get one repair request."""
     run.emit(StageStarted("update", state.epoch, state.step))
-    skill, most = state.current.skill, run.config.skill.max_tokens
+    skill, most = state.skill, run.config.skill.max_tokens
     result = apply_edits(skill, selected.edits, max_tokens=most)
     mendable = [number for number, outcome in enumerate(result.outcomes) if outcome.state in _MENDABLE]
     if not mendable:
@@ -50,9 +50,9 @@ async def _repair(run: StageContext, state: State, outcomes: Sequence[EditOutcom
         skill=show_skill(state),
         memory=show_memory(state),
         edits=show_edits([outcome.edit for outcome in outcomes]),
-        problems="\n".join(_problem(state.current.skill, number, outcome) for number, outcome in enumerate(outcomes)),
+        problems="\n".join(_problem(state.skill, number, outcome) for number, outcome in enumerate(outcomes)),
     )
-    place, form = state.place("update"), edits_schema(target_lines(state.current.skill))
+    place, form = state.place("update"), edits_schema(target_lines(state.skill))
     answer = await run.ask(messages, place, EditsReply, reply_schema=form, may_fall_back=True)
     entries = answer.value.edits if answer.value is not None else []
     if len(entries) != len(outcomes):

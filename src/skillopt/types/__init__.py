@@ -8,6 +8,7 @@ from skillopt.types.comparisons import Comparison, Pair, PairCategory, PairPolic
 from skillopt.types.decisions import Action, Decision, SignTest
 from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch
 from skillopt.types.tasks import (
+    Criterion,
     Failure,
     JsonValue,
     Message,
@@ -25,6 +26,7 @@ from skillopt.types.tasks import (
 __all__ = [
     "Action",
     "Comparison",
+    "Criterion",
     "Decision",
     "Discarded",
     "Edit",

@@ -26,7 +26,10 @@ class SignTest:
 
 
 class Action(StrEnum):
-    """What a step or a slow update did to the current skill; most are the public names."""
+    """What a step or a slow update did to the current skill; most are the public names.
+
+    With `deferred` edits wait for the gate, together with those of other steps; after any other action none do.
+    """
 
     ACCEPT_NEW_BEST = "accept_new_best"
     ACCEPT = "accept"
@@ -36,6 +39,7 @@ class Action(StrEnum):
     SKIP_NO_CHANGE = "skip_no_change"
     SKIP_UNMEASURED = "skip_unmeasured"
     SKIP_REPEATED = "skip_repeated"
+    DEFERRED = "deferred"
     NO_CONTENT = "no_content"
 
 

@@ -10,6 +10,7 @@ outside of them is written by hand.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ import typer
 
 from skillopt.cli.main import app
 from skillopt.cli.pages import END_STATES, ERROR, ERRORS, INTERRUPTED, MISUSE, end_codes
+from skillopt.config.presets import PRESETS
 from skillopt.config.schema import Config
 from skillopt.config.table import SettingDescription, settings_reference
 from skillopt.environments.question_answering import QuestionAnsweringSettings
@@ -40,6 +42,17 @@ def settings() -> str:
         rows = [row for row in settings_reference() if row.key.split(".")[0] == name]
         parts.append(f"## {name}\n\n{field.description}\n\n{_settings_table(rows)}")
     return "\n\n".join(parts)
+
+
+def presets() -> str:
+    """Return the table of what each preset sets; an empty cell is the default."""
+    known = [tuple(row.key.split(".")) for row in settings_reference()]
+    rows: list[tuple[str, ...]] = []
+    for key in known:
+        cells = [f"`{json.dumps(values[key])}`" if key in values else "" for values in PRESETS.values()]
+        if any(cells):
+            rows.append((f"`{'.'.join(key)}`", *cells))
+    return _table(("setting", *(f"`{name}`" for name in PRESETS)), rows)
 
 
 def question_answering() -> str:
@@ -124,6 +137,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
+    "presets": presets,
     "question answering": question_answering,
     "commands": commands,
     "exit codes": exit_codes,

@@ -51,6 +51,15 @@ def test_edits_that_differ_in_operation_or_target_are_told_apart() -> None:
     assert len(text.splitlines()) == 4
 
 
+def test_memory_ends_with_the_run_with_the_epoch_or_never_begins() -> None:
+    lost = Rejection(1, (append("rule"),), "lost", skill="digest")
+    for reach, before, after in (("run", True, True), ("epoch", True, False), ("off", False, False)):
+        memory = Rejections(reach=reach).add(lost)
+        assert (memory.repeated(lost.edits, skill="digest") is not None) == before
+        assert bool(memory.next_epoch().digest_text(most=1)) == after
+        assert memory.next_epoch().reach == reach
+
+
 def test_the_digest_is_bounded_and_says_what_it_leaves_out() -> None:
     memory = Rejections(tuple(Rejection(step, (append(f"rule {step}"),), "lost") for step in range(1, 101)))
     lines = memory.digest_text(most=3).splitlines()

@@ -288,6 +288,23 @@ async def test_rejected_edits_are_shown_to_the_next_reflection(open_bench: OpenB
     assert "at most 0.0% was still possible, not above 0.0%" in second or "not strictly higher" in second
 
 
+@pytest.mark.parametrize(
+    ("memory", "shown"),
+    [("run", [0, 1, 1, 1]), ("epoch", [0, 1, 0, 1]), ("off", [0, 0, 0, 0])],
+)
+async def test_the_rejection_memory_reaches_as_far_as_it_is_set(
+    open_bench: OpenBench, memory: str, shown: list[int]
+) -> None:
+    """rejection_memory, over two epochs of two steps: what the reflections see of the edit that lost."""
+    settings = {"train.num_epochs": 2, "train.batch_size": 2, "optimizer.rejection_memory": memory}
+    bench = open_bench(optimizer=USELESS, settings=settings)
+    await train(bench)
+    reflections = {one.place.step: one for one in bench.optimizer.requests if one.place.stage == "reflect"}
+    assert [int("Be brief." in reflections[step].messages[1].content) for step in sorted(reflections)] == shown
+    tried_again = column(bench, "action").count("reject")
+    assert tried_again == {"run": 1, "epoch": 2, "off": 4}[memory]
+
+
 async def test_a_bundle_that_lost_is_not_tried_again_until_the_skill_has_changed(open_bench: OpenBench) -> None:
     """F89: nor after a restart, since the memory is made of the same evidence."""
     proposals = {
@@ -784,6 +801,7 @@ SHOWN_BY = {
     "optimizer.min_learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.lr_scheduler": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.near_duplicate": (AGGREGATE, "test_how_alike_duplicates_are_is_a_setting"),
+    "optimizer.rejection_memory": (TRAINER, "test_the_rejection_memory_reaches_as_far_as_it_is_set"),
     "optimizer.redraw": (TRAINER, "test_a_rejected_step_draws_again_from_the_same_trajectories"),
     "optimizer.use_slow_update": (SLOW, "test_without_it_nothing_is_compared_and_nothing_written"),
     "optimizer.slow_update_samples": (COMPARISON, "test_so_many_training_tasks_are_compared_and_drawn_by_the_seed"),

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from skillopt.types import Edit, EditOperation
+
+Reach: TypeAlias = Literal["run", "epoch", "off"]
+"""How long rejections are remembered: for the whole run, until the epoch ends, or not at all."""
+
 
 _SHOWN_CHARACTERS = 600
 """Most characters of one target or content in the digest; bounded edits are shorter, so they are shown whole."""
@@ -46,13 +51,18 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """All rejections of the run so far, oldest first."""
+    """The rejections that are remembered, oldest first."""
 
     entries: tuple[Rejection, ...] = ()
+    reach: Reach = "run"
 
     def add(self, rejection: Rejection) -> Rejections:
         """Return the memory with one more rejection."""
-        return Rejections((*self.entries, rejection))
+        return self if self.reach == "off" else replace(self, entries=(*self.entries, rejection))
+
+    def next_epoch(self) -> Rejections:
+        """Return what is still remembered once an epoch is over."""
+        return self if self.reach == "run" else Rejections(reach=self.reach)
 
     def repeated(self, edits: Sequence[Edit], *, skill: str) -> Rejection | None:
         """Return the rejection that says of these edits, on this skill, that they lose; None where there is none.

@@ -107,7 +107,7 @@ class State:
         seed: The seed skill.
         current: The skill that training goes on with.
         best: The skill with the highest gate score so far; after `final`, the one that was chosen.
-        rejections: The edits that were tried and lost.
+        rejections: The edits that were tried and lost, as far as they are remembered.
         previous: The skill at the end of the previous epoch; the seed skill during the first one.
         accepted: The edits that were accepted, oldest first.
         lost: What this step drew and lost already, where `optimizer.redraw` gives it another try.
@@ -191,9 +191,18 @@ class State:
     def next_step(self, *, epoch: int, budget: int) -> State:
         """Return the state at the beginning of the next step."""
         # What the last slow update left is what the new epoch is compared with at its end.
-        previous = self.previous if epoch == self.epoch else self.current.skill
-        now = replace(self, epoch=epoch, step=self.step + 1, budget=budget, previous=previous)
-        return replace(now, lost=(), look_back=None, refreshed=None)
+        same = epoch == self.epoch
+        return replace(
+            self,
+            epoch=epoch,
+            step=self.step + 1,
+            budget=budget,
+            previous=self.previous if same else self.current.skill,
+            rejections=self.rejections if same else self.rejections.next_epoch(),
+            lost=(),
+            look_back=None,
+            refreshed=None,
+        )
 
     def redraw(self, lost: Step) -> State:
         """Return the state for another draw from the same trajectories, with what was lost before its eyes."""

@@ -87,7 +87,7 @@ def test_every_setting_counts_that_is_not_on_the_list_of_neutral_ones(tmp_path: 
                  "evaluation.acceptance"}  # fmt: skip
     left_out = {".".join(key) for key in flattened(setup.config)} - set(identity(setup))
     assert left_out == of_models | elsewhere | {
-        "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout",
+        "preset", "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout",
     }  # fmt: skip
 
 

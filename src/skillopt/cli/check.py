@@ -74,6 +74,6 @@ def _show_settings(setup: Setup) -> None:
     table = new_table("setting", "value", "from")
     for row in setup.loaded.resolved_table(setup.environment.settings):
         origin = row.origin
-        place = f"{os.path.relpath(origin.file)}, line {origin.line}" if origin.file else origin.kind
+        place = f"{os.path.relpath(origin.file)}, line {origin.line}" if origin.file else str(origin)
         table.add_row(row.key, plain(row.value), plain(place))
     show_table(table)

@@ -96,7 +96,7 @@ def override_layer(override: str) -> Layer:
 
 def _full_path(key: str) -> KeyPath:
     known = [path for path, _ in settings(Config)]
-    if key in Config.model_fields:
+    if key in Config.model_fields and (key,) not in known:
         raise UsageError(f"{key} is a section", hint=f"Write {key}.KEY=VALUE.")
     if key in _ROLES:
         return ("model", key)

@@ -1,9 +1,9 @@
 """Loads a configuration: files and overrides in, a checked `Config` that knows whence each value came out.
 
-The last one wins: the schema's defaults, the files named by `_base_`, the file, the overrides from left to right.
-Mappings merge key by key and lists are replaced. A model given as a plain string replaces the whole role, so that the
-address or price of another provider never stays behind; a model given as a mapping merges. A value may refer to another
-one as `${section.key}`.
+The last one wins: the schema's defaults, the preset, the files named by `_base_`, the file, the overrides from left to
+right. Mappings merge key by key and lists are replaced. A model given as a plain string replaces the whole role, so
+that the address or price of another provider never stays behind; a model given as a mapping merges. A value may refer
+to another one as `${section.key}`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from skillopt.config import dump, table
 from skillopt.config.describe import nested_section
 from skillopt.config.layers import file_layers, override_layer
 from skillopt.config.paths import expanded, with_absolute_paths
+from skillopt.config.presets import preset_layer
 from skillopt.config.provenance import Provenance, stacked
 from skillopt.config.references import with_references_resolved
 from skillopt.config.schema import Config
@@ -67,7 +68,7 @@ def load_config(
     layers = [*file_layers(file), *(override_layer(override) for override in overrides)]
     for layer in layers:
         refuse_secrets(layer.values, Provenance(layer.origins))
-    values, provenance = stacked(layers, _defaults(Config))
+    values, provenance = stacked([preset_layer(layers), *layers], _defaults(Config))
     values = with_references_resolved(values, provenance)
     values = with_absolute_paths(values, provenance, working_directory=directory)
     return LoadedConfig(validated_config(values, provenance), provenance, file)

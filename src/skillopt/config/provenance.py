@@ -1,4 +1,4 @@
-"""Whence each setting came: the schema's default, a line of a file, or the command line.
+"""Whence each setting came: the schema's default, the preset, a line of a file, or the command line.
 
 It only remembers; reading files is `layers.py`, and telling a person is `validation.py`.
 """
@@ -22,16 +22,20 @@ class Origin:
     """Where a value was set.
 
     Attributes:
-        kind: default, file or command line.
+        kind: default, preset, file or command line.
         file: The file, absolute; None unless it came from one.
         line: From 1; 0 unless it came from a file.
+        preset: Its name; "" unless it came from one.
     """
 
-    kind: Literal["default", "file", "command line"]
+    kind: Literal["default", "preset", "file", "command line"]
     file: Path | None = None
     line: int = 0
+    preset: str = ""
 
     def __str__(self) -> str:
+        if self.kind == "preset":
+            return f"preset {self.preset}"
         return self.kind if self.file is None else f"{self.file}, line {self.line}"
 
 
@@ -56,7 +60,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The origin of every key that was set by a file or the command line; all others are defaults."""
+    """The origin of every key that was set by the preset, a file or the command line; all others are defaults."""
 
     origins: Mapping[KeyPath, Origin]
 

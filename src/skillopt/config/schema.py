@@ -7,15 +7,23 @@ default except the two models; unknown keys are errors.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.config.model_settings import ModelSettings
 from skillopt.config.section import Section
 from skillopt.config.training_settings import GradientSettings, OptimizerSettings, SkillSettings, TrainSettings
 
+Preset: TypeAlias = Literal["published", "standard", "fast", "careful"]
+"""The names of the sets of settings in `presets.py`."""
+
 
 class Config(Section):
     """The whole configuration of a run."""
+
+    preset: Preset = "standard"
+    """A set of settings to start from; whatever is set beside it wins."""
 
     model: ModelSettings
     """The two models."""

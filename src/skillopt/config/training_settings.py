@@ -48,6 +48,9 @@ class OptimizerSettings(Section):
     """How the edit budget goes from `learning_rate` to `min_learning_rate`."""
     near_duplicate: Annotated[float, Field(ge=0.0, le=100.0)] = 90.0
     """Similarity (0 to 100) from which two edits are merged without a model; 100 merges equal ones only."""
+    rejection_memory: Literal["run", "epoch", "off"] = "run"
+    """How long edits that were tried and lost are shown to the optimizer, and the same bundle is not tried again on the
+    same skill: for the whole run, until the epoch ends, or not at all."""
     redraw: Count = 0
     """How often a step whose candidate was rejected reflects again on the same trajectories, with what was lost before
     its eyes. It costs calls of the optimizer and of the gate, no new training rollouts."""

@@ -43,7 +43,8 @@ def _is_neutral(key: KeyPath) -> bool:
     match key:
         case ("model", _, "api_key_env" | "timeout" | "attempts" | "concurrency" | "price", *_):
             return True
-        case ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
+        # What a preset sets is compared setting by setting.
+        case ("preset",) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
             return True
         case ("env", "workers" | "exec_timeout" | "out_root"):
             return True

@@ -16,6 +16,7 @@ from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.errors import SkillOptError
 from skillopt.evaluation.scores import gate_score
 from skillopt.events import EpochStageCommitted, RunEnded, StepCommitted
+from skillopt.rejections import Rejections
 from skillopt.results import MetaSkill, SlowUpdate, Step
 from skillopt.run.accounts import Accounts
 from skillopt.run.epoch_records import meta_skill_record, slow_update_record, with_epoch_stage
@@ -97,7 +98,9 @@ class Run(RunServices):
 
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
-        self._state = State(seed=seed, current=seed, best=seed, window=self._config.evaluation.gate_every)
+        rejections = Rejections(reach=self._config.optimizer.rejection_memory)
+        window = self._config.evaluation.gate_every
+        self._state = State(seed=seed, current=seed, best=seed, rejections=rejections, window=window)
         record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing("step 0"))
         self._views.write_baseline(seed, record)
         self.emit(StepCommitted(record))

@@ -60,6 +60,14 @@ def test_memory_ends_with_the_run_with_the_epoch_or_never_begins() -> None:
         assert memory.next_epoch().reach == reach
 
 
+def test_what_lost_to_a_score_that_changed_may_be_tried_again_and_is_still_shown() -> None:
+    memory = Rejections().add(Rejection(1, (append("a"),), "lost", "one")).add(Rejection(2, (append("a"),), "x", "two"))
+    reopened = memory.reopen("one")
+    assert reopened.repeated([append("a")], skill="one") is None
+    assert reopened.repeated([append("a")], skill="two") == memory.entries[1]
+    assert reopened.digest_text(most=5) == memory.digest_text(most=5)
+
+
 def test_the_digest_is_bounded_and_says_what_it_leaves_out() -> None:
     memory = Rejections(tuple(Rejection(step, (append(f"rule {step}"),), "lost") for step in range(1, 101)))
     lines = memory.digest_text(most=3).splitlines()

@@ -27,7 +27,7 @@ class Rejection:
         step: The step that tried them.
         edits: The edits that were applied.
         reason: The gate's reason, in words.
-        skill: Digest of the skill that they were tried on.
+        skill: Digest of the skill that they were tried on; "" once they may be tried on it again.
         lost_by: By how much the gate score fell short of the bar, 0 for a tie; where the gate stopped early, at least.
         broken: Ids of the selection tasks on which the candidate scored lower. For the record: the optimizer is told
             their number and nothing else of them.
@@ -63,6 +63,11 @@ class Rejections:
     def next_epoch(self) -> Rejections:
         """Return what is still remembered once an epoch is over."""
         return self if self.reach == "run" else Rejections(reach=self.reach)
+
+    def reopen(self, skill: str) -> Rejections:
+        """Return the memory in which what lost on a skill may be tried on it again, since its score is another one."""
+        entries = (replace(entry, skill="") if entry.skill == skill else entry for entry in self.entries)
+        return replace(self, entries=tuple(entries))
 
     def repeated(self, edits: Sequence[Edit], *, skill: str) -> Rejection | None:
         """Return the rejection that says of these edits, on this skill, that they lose; None where there is none.

@@ -171,7 +171,10 @@ class State:
         return step.decision.action is Action.REJECT and self.draft is None and len(self.lost) < most
 
     def refresh(self, fresh: Sequence[Rollout]) -> State:
-        """Return the state with one more pass of the current skill: its score is the mean of all its passes."""
+        """Return the state with one more pass of the current skill: its score is the mean of all its passes.
+
+        What lost to another score may be tried again.
+        """
         now = (*self.current.rollouts, *fresh)
 
         def renewed(measured: Measured) -> Measured:
@@ -184,6 +187,7 @@ class State:
             current=renewed(self.current),
             best=renewed(self.best),
             tried=tuple(map(renewed, self.tried)),
+            rejections=self.rejections.reopen(self.current.skill.digest),
             rejected=0,
             refreshed=Refreshed(self.current, tuple(fresh)),
         )

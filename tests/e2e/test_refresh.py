@@ -62,6 +62,16 @@ async def test_after_so_many_rejections_the_bar_is_the_mean_with_a_fresh_pass(
     assert outcome.summary["selection_passes"]["seed"]["scores"] == [0.5, 0.0], "one skill has one score"
 
 
+async def test_what_lost_to_a_lucky_bar_is_judged_again_and_nothing_is_paid_for_it(open_bench: OpenBench) -> None:
+    """The same two rules tie with the lucky seed, and win against its mean."""
+    rules = (rule(4), rule(5))
+    settings = {**QUIET, "train.num_epochs": 2, "evaluation.refresh": 1}
+    bench = open_bench(optimizer=by_epoch(rules, rules), target=lucky_seed, settings=settings)
+    await train(bench)
+    assert [record["action"] for record in bench.history[1:]] == ["reject", "accept_new_best"]
+    assert len([one for one in bench.target.requests if one.place.stage == "gate"]) == 4
+
+
 async def test_the_count_starts_again_after_a_fresh_pass_and_the_bar_is_the_mean_of_all(open_bench: OpenBench) -> None:
     notes = tuple((f"Note {number}.",) for number in range(5))
     settings = {**QUIET, "train.num_epochs": 5, "evaluation.refresh": 2, "evaluation.gate_block": 1}

@@ -79,7 +79,7 @@ def slow_update_record(
         "guidance_tokens": estimate_tokens(result.guidance),
         "current_score": float(decision.current_score),
         **judged(evaluation, decision, result.candidate),
-        "gate_metric": evaluation.gate_metric,
+        "gate_metric": str(evaluation.compared),
         "counters": dict(sorted(counters.items())),
         **replies(troubles),
     }

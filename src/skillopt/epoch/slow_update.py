@@ -87,13 +87,7 @@ async def _judge(run: StageContext, state: State, candidate: Skill) -> Decision:
     evaluation = run.config.evaluation
     if not run.config.optimizer.slow_update_gate_with_selection:
         # Without a gate all selection tasks are measured, so later steps compare with what the skill really scores.
-        update: dict[str, object] = {
-            "use_gate": False,
-            "acceptance": None,
-            "confidence": None,
-            "max_regressions": None,
-            "guards": {},
-        }
+        update = {"use_gate": False, "acceptance": None, "confidence": None, "max_regressions": None}
         evaluation = evaluation.model_copy(update=update)
     place = Place("slow_update", state.epoch, state.step, _GATED)
     return await judge(run, state, candidate, place, evaluation=evaluation)

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.evaluation_settings import EvaluationSettings
+from skillopt.config.limit_settings import LimitSettings
 from skillopt.config.model_settings import ModelSettings
 from skillopt.config.section import Section
 from skillopt.config.training_settings import GradientSettings, OptimizerSettings, SkillSettings, TrainSettings
@@ -37,5 +38,7 @@ class Config(Section):
     """Limits of the trained document."""
     evaluation: EvaluationSettings = EvaluationSettings()
     """Gate and final test."""
+    limits: LimitSettings = LimitSettings()
+    """What the run may use at most."""
     env: EnvSettings = EnvSettings()
     """Tasks and environment."""

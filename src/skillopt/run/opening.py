@@ -66,7 +66,7 @@ async def open_run(
     with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
         claim(evidence, setup)
         remove_partial_files(directory)
-        accounts = Accounts(Prices(config.model, on=_priced_on(evidence)))
+        accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
         with EventLog(directory / "events.jsonl", subscribers) as events:
 
             def on_retry(role: Role, retry: Retry) -> None:

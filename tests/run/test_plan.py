@@ -16,7 +16,8 @@ from tests.support.runs import SMALL, write_run
 from skillopt.api import train
 from skillopt.config.load import load_config
 from skillopt.models.prices import Prices
-from skillopt.run.plan import Plan, PlannedStage, plan, plan_warnings
+from skillopt.run.plan import plan, plan_warnings
+from skillopt.run.planned import Plan, PlannedStage
 from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.world import World
 

@@ -20,7 +20,7 @@ from skillopt.run.evidence import EvidenceStore
 from skillopt.run.identity import claim, claim_models, identity
 from skillopt.run.lock import locked
 from skillopt.run.models import ROLES, open_models, role_settings, simulated
-from skillopt.run.plan import plan_warnings
+from skillopt.run.plan import plan
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
 from skillopt.text_files import readable_name, remove_partial_files, write_json_atomically, write_text_atomically
@@ -80,7 +80,7 @@ async def open_run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
                 run.emit(_started(run, config))
-                for warning in plan_warnings(setup):
+                for warning in plan(setup, accounts.prices).warnings:
                     run.warn(warning)
                 yield run
 

@@ -18,6 +18,8 @@ from skillopt.config.schema import Config
 from skillopt.data.splits import steps_per_epoch
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
+from skillopt.run.limit_warnings import limit_warnings
+from skillopt.run.planned import FEW_STEPS, Plan, PlannedStage
 from skillopt.run.setup import Setup
 from skillopt.skill.size import estimate_tokens
 from skillopt.types import Role, Task, Usage
@@ -34,51 +36,8 @@ _ASKED_AGAIN = 1
 """How often a reply that cannot be used is asked for again."""
 _Row: TypeAlias = tuple[Role, str, int, int]
 """Whose calls, the stage, and how many calls at least and at most."""
-FEW_STEPS = 3
-"""Fewer proposals than this give the gate hardly a chance."""
 FEW_TASKS = 10
 """With fewer tasks than this a split tells little."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedStage:
-    """Calls and tokens of one stage over the whole run, at least and at most.
-
-    Attributes:
-        role: Whose calls they are.
-        stage: The method's word.
-        calls: Lowest and highest number of calls.
-        usage: Lowest and highest tokens.
-        dollars: Lowest and highest price; None where it is not known.
-    """
-
-    role: Role
-    stage: str
-    calls: tuple[int, int]
-    usage: tuple[Usage, Usage]
-    dollars: tuple[float | None, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The plan of a training.
-
-    Attributes:
-        steps: Steps over all epochs: so many proposals fit.
-        tasks: Tasks by split.
-        stages: In the order of the method.
-        warnings: What a person should know before it starts.
-    """
-
-    steps: int
-    tasks: dict[str, int]
-    stages: tuple[PlannedStage, ...]
-    warnings: tuple[str, ...]
-
-    def calls(self, role: Role) -> tuple[int, int]:
-        """Lowest and highest number of calls of a role."""
-        own = [stage.calls for stage in self.stages if stage.role == role]
-        return sum(low for low, _ in own), sum(high for _, high in own)
 
 
 def plan(setup: Setup, prices: Prices) -> Plan:
@@ -109,7 +68,8 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("target", "test", tests, 2 * tests if proposing or _looks_back(config) else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
-    return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+    warnings = (*plan_warnings(setup), *limit_warnings(config, stages, steps=steps, prices=prices))
+    return Plan(steps, {"train": train, "val": val, "test": test}, stages, warnings)
 
 
 def _judging(setup: Setup) -> int:

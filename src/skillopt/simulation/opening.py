@@ -19,7 +19,7 @@ _Reader: TypeAlias = Callable[[str], Any]
 
 _WORLD: Final[Mapping[str, _Reader]] = {"seed": int, "rules": int, "tasks": int, "rules_per_task": int}
 _OWN: Final[Mapping[str, Mapping[str, _Reader]]] = {
-    "target": {"noise": float},
+    "target": {"noise": float, "lapse": float},
     "optimizer": {"useful": float, "useless": float, "harmful": float, "malformed": float, "most_edits": int},
 }
 
@@ -30,7 +30,7 @@ def open_simulated(name: str) -> ChatModel:
     Args:
         name: `target` or `optimizer`, with or without `simulated:` ahead, and parameters as in an address: for both
             `seed`, `rules`, `tasks` and `rules_per_task` of `World`, which both models of a run must share; for the
-            target `noise`; for the optimizer `useful`, `useless`, `harmful`, `malformed` and `most_edits`.
+            target `noise` and `lapse`; for the optimizer `useful`, `useless`, `harmful`, `malformed` and `most_edits`.
 
     Raises:
         ConfigError: For another model, an unknown or repeated parameter, or a value out of its range.

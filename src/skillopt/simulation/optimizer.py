@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 from skillopt.digests import generator
 from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.simulation.citing import asks_for_citations, cited
+from skillopt.simulation.lapses import consolidated, notes_asked_for
 from skillopt.simulation.reading import (
     ShownEdit,
     Stage,
@@ -25,6 +27,7 @@ from skillopt.simulation.reading import (
 )
 from skillopt.simulation.records import HEADING, Rule, plain
 from skillopt.simulation.replies import require_share, simulated_identity, simulated_reply
+from skillopt.simulation.rewriting import named_budget, rewritten
 from skillopt.simulation.world import World
 from skillopt.types import JsonValue
 
@@ -87,6 +90,8 @@ class SimulatedOptimizer:
         draw = generator(self._world.seed, f"simulation.optimizer {meaning(self._world, stage, request)}")
         damaged = draw.random() < self._malformed
         value = self._answer(stage, prompt_text(request), draw)
+        if stage == "reflect" and asks_for_citations(request):
+            value["edits"] = [*cited(self._world, prompt_text(request), _entries(value))]
         return _damaged(request, value, draw) if damaged else simulated_reply(request, _written(request, value))
 
     async def close(self) -> None:
@@ -95,7 +100,8 @@ class SimulatedOptimizer:
     def _answer(self, stage: Stage, text: str, draw: random.Random) -> dict[str, JsonValue]:
         match stage:
             case "reflect":
-                return {"reasoning": "What the tasks lacked (simulated).", "edits": [*self._propose(text, draw)]}
+                edits = self._propose(text, draw)
+                return {"reasoning": "What the tasks lacked (simulated).", "edits": [*edits], **notes_asked_for(text)}
             case "aggregate":
                 return merged(shown_edits(text))
             case "select":
@@ -103,6 +109,12 @@ class SimulatedOptimizer:
             case "update":
                 mended = [_mended(edit, text) for edit in shown_edits(text)]
                 return {"reasoning": "Targets that exist (simulated).", "edits": [*mended]}
+            case "appendix_consolidate":
+                return consolidated(text)
+            case "rewrite":
+                return rewritten(text, [_object(edit) for edit in shown_edits(text)] or self._propose(text, draw))
+            case "budget":
+                return named_budget(self._world, shown_edits(text))
             case "slow_update":
                 missing, _ = lacking(self._world, text)
                 guidance = "\n".join(f"- {rule.sentence}" for rule in missing)

@@ -24,6 +24,31 @@ USELESS: Final = (
 )
 """Sentences that change nothing, whatever skill they stand in. The seed skill holds the first one."""
 
+_VERBS = ("Check", "Consider", "Mind", "Ponder", "Recall", "Respect", "Review", "Study", "Watch", "Weigh")
+_OBJECTS = (
+    "the purpose of the question",
+    "the length of the answer",
+    "the order of the words",
+    "the tone of the reply",
+    "the reader's time",
+    "the usual conventions",
+    "the wording of the question",
+    "every detail given",
+    "the spirit of the house",
+    "the clarity of the reply",
+)
+_MOMENTS = ("before answering", "while answering", "once more at the end", "from the very start", "with great care")
+
+MOST_ADVICE: Final = len(USELESS) + len(_VERBS) * len(_OBJECTS) * len(_MOMENTS)
+"""How many useless sentences there are."""
+
+
+def useless_sentences(count: int) -> tuple[str, ...]:
+    """Return so many useless sentences, those of `USELESS` first; none is part of another."""
+    more = (f"{verb} {thing} {moment}." for moment in _MOMENTS for thing in _OBJECTS for verb in _VERBS)
+    return (*USELESS, *more)[:count]
+
+
 WORDS: Final = ("ALDER", "ASPEN", "BEECH", "BIRCH", "CEDAR", "HAZEL", "HOLLY", "LARCH", "MAPLE", "OLIVE", "WILLOW")
 """Words that records carry. None of them can be mistaken for a subject's code."""
 
@@ -106,6 +131,11 @@ class Rule:
     def sentence(self) -> str:
         """The rule as a sentence that a skill can hold."""
         return self.kind.sentence.format(code=self.code, word=self.word, amount=self.amount)
+
+    @property
+    def harmful(self) -> str:
+        """A sentence that keeps the target from following this rule, and no other."""
+        return f"At {self.kind.name} {self.code}, write the plain number whatever another rule says."
 
     def record(self, number: int) -> str:
         """Return the right record."""

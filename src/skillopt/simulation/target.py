@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from skillopt.digests import digest, generator
 from skillopt.models.base import ChatReply, ChatRequest
-from skillopt.simulation.records import KINDS, Occurrence, Rule, occurrences
+from skillopt.simulation.records import Occurrence, Rule, occurrences
 from skillopt.simulation.replies import require_share, simulated_identity, simulated_reply
 from skillopt.simulation.world import Knowledge, World
 from skillopt.types import JsonValue
 
 _UNKNOWN = re.compile(r"I know no house rule for ([A-Z]{2}-[0-9]{2})\b")
+_OBEYED = re.compile(r'I obeyed this line: "([^"]+)"')
 
 
 def complaints(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return what targets complain of in a text: codes they know no rule for, and harmful sentences they obeyed."""
-    obeyed = (kind.harmful for kind in KINDS if _obeying(kind.harmful) in text)
-    return frozenset(_UNKNOWN.findall(text)), frozenset(obeyed)
+    return frozenset(_UNKNOWN.findall(text)), frozenset(_OBEYED.findall(text))
 
 
 class SimulatedTarget:
@@ -36,26 +37,32 @@ class SimulatedTarget:
         world: Whose rules hold.
         noise: Chance, 0 to 1, that a task it can do fails and that one it cannot do succeeds. Drawn from the request
             and the repeat, never from order or time.
+        wavering: Share of the tasks, 0 to 1, that the noise applies to: some waver, and the others never slip.
 
     Raises:
-        ValueError: If `noise` is out of its range.
+        ValueError: If `noise` or `wavering` is out of its range.
     """
 
-    def __init__(self, world: World, *, noise: float = 0.0) -> None:
+    def __init__(self, world: World, *, noise: float = 0.0, wavering: float = 1.0) -> None:
         require_share("noise", noise)
+        require_share("wavering", wavering)
         self._world = world
         self._noise = noise
+        self._wavering = wavering
+        # A skill is read once for all the tasks that it is tried on.
+        self._knowledge = lru_cache(maxsize=64)(world.knowledge)
 
     @property
     def identity(self) -> Mapping[str, JsonValue]:
         """The world and the noise; says that the model is simulated."""
-        return simulated_identity("target", self._world, {"noise": self._noise})
+        return simulated_identity("target", self._world, {"noise": self._noise, "wavering": self._wavering})
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Do the task with what the skill says."""
         skill = "\n".join(message.content for message in request.messages if message.role == "system")
         asked = next((message.content for message in reversed(request.messages) if message.role == "user"), "")
-        remarks, answer = self._work(self._world.knowledge(skill), occurrences(asked), slips=self._slips(request))
+        subjects = occurrences(asked)
+        remarks, answer = self._work(self._knowledge(skill), subjects, slips=self._slips(request, subjects))
         tagged = any("<answer>" in message.content for message in request.messages)
         lines = (*remarks, f"<answer>{answer}</answer>" if tagged else answer)
         return simulated_reply(request, "\n".join(lines))
@@ -63,7 +70,9 @@ class SimulatedTarget:
     async def close(self) -> None:
         """Nothing to give back."""
 
-    def _slips(self, request: ChatRequest) -> bool:
+    def _slips(self, request: ChatRequest, asked: tuple[Occurrence, ...]) -> bool:
+        if not self._noise or not self._world.wavers(asked, self._wavering):
+            return False
         said = digest([[message.role, message.content] for message in request.messages])
         draw = generator(self._world.seed, f"simulation.noise {said}", request.place.attempt)
         return draw.random() < self._noise
@@ -93,14 +102,11 @@ def _right(asked: Occurrence, rule: Rule | None) -> str:
     return str(asked.number) if rule is None else rule.record(asked.number)
 
 
-def _obeying(sentence: str) -> str:
-    return f'I obeyed this line: "{sentence}"'
-
-
 def _obstacle(knowledge: Knowledge, asked: Occurrence, rule: Rule | None) -> str:
     """Return why the target cannot follow a rule, in its own words; "" where it can."""
-    if rule is not None and rule.kind in knowledge.spoiled:
-        return _obeying(rule.kind.harmful)
+    harm = "" if rule is None else knowledge.harm(rule)
+    if harm:
+        return f'I obeyed this line: "{harm}"'
     if rule is None or rule.code not in knowledge.codes:
         return f"I know no house rule for {asked.code}."
     return ""

@@ -1,0 +1,48 @@
+"""The rules and knobs that are compared: named sets of configuration overrides. A new one is a new line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Overrides = Mapping[str, Any]
+
+BASE = "published"
+"""The row that every other one is compared with."""
+
+PUBLISHED: Overrides = {
+    "preset": "published",
+    "train.num_epochs": 4,
+    "train.batch_size": 40,
+    "gradient.minibatch_size": 8,
+    "evaluation.eval_test": False,
+}
+"""The published hyperparameters, without the final test, which decides nothing; every row is laid over them."""
+
+
+def _constant(budget: int) -> Overrides:
+    return {"optimizer.lr_scheduler": "constant", "optimizer.learning_rate": budget}
+
+
+ROWS: Mapping[str, Overrides] = {
+    BASE: {},
+    "confidence 0.75": {"evaluation.confidence": 0.75},
+    "remeasure": {"evaluation.remeasure": True},
+    "repeats 2": {"evaluation.repeats": 2},
+    "max_regressions 0": {"evaluation.max_regressions": 0},
+    "final_repeats 2": {"evaluation.final_repeats": 2},
+    "reselect 3": {"evaluation.reselect": 3},
+    "no gate": {"evaluation.use_gate": False},
+    "patience 3": {"evaluation.patience": 3},
+    "rejection memory: run": {"optimizer.rejection_memory": "run"},
+    "rejection memory: off": {"optimizer.rejection_memory": "off"},
+    "redraw 1": {"optimizer.redraw": 1},
+    "redraw 3": {"optimizer.redraw": 3},
+    "linear 4 to 2": {"optimizer.lr_scheduler": "linear"},
+    "constant 4": _constant(4),
+    "constant 8": _constant(8),
+    "constant 16": _constant(16),
+    "slow update off": {"optimizer.use_slow_update": False},
+    "slow update forced": {"optimizer.slow_update_gate_with_selection": False},
+    "meta skill off": {"optimizer.use_meta_skill": False},
+}

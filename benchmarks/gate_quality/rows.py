@@ -24,8 +24,10 @@ def _constant(budget: int) -> Overrides:
     return {"optimizer.lr_scheduler": "constant", "optimizer.learning_rate": budget}
 
 
-ROWS: Mapping[str, Overrides] = {
-    BASE: {},
+PRESETS: Mapping[str, Overrides] = {name: {"preset": name} for name in ("standard", "fast", "careful")}
+"""The other presets as they are."""
+
+KNOBS: Mapping[str, Overrides] = {
     "confidence 0.75": {"evaluation.confidence": 0.75},
     "remeasure": {"evaluation.remeasure": True},
     "repeats 2": {"evaluation.repeats": 2},
@@ -46,3 +48,28 @@ ROWS: Mapping[str, Overrides] = {
     "slow update forced": {"optimizer.slow_update_gate_with_selection": False},
     "meta skill off": {"optimizer.use_meta_skill": False},
 }
+"""One thing changed of the published setting."""
+
+WHOLE = "standard, redraw 1"
+"""The row that the ablation takes things away from."""
+
+ABLATION: Mapping[str, Overrides] = {
+    name: {"preset": "standard", "optimizer.redraw": 1, **taken}
+    for name, taken in {
+        WHOLE: {},
+        "without slow update": {"optimizer.use_slow_update": False},
+        "without meta skill": {"optimizer.use_meta_skill": False},
+        "without rejection memory": {"optimizer.rejection_memory": "off"},
+        "without redraw": {"optimizer.redraw": 0},
+    }.items()
+}
+"""What each part of the method adds: one thing taken away."""
+
+ROWS: Mapping[str, Overrides] = {BASE: {}, **PRESETS, **KNOBS}
+"""All rows of the tables."""
+
+NULL_ROWS = (
+    BASE, *PRESETS, "confidence 0.75", "remeasure", "repeats 2", "max_regressions 0", "final_repeats 2", "reselect 3",
+    "no gate", "rejection memory: off", "redraw 3", "constant 8",
+)  # fmt: skip
+"""The rows that are worth a look where there is nothing to find."""

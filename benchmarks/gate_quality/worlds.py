@@ -34,6 +34,11 @@ class Setting:
     optimizer: Mapping[str, float]
     known: float = 0.0
 
+    @property
+    def null(self) -> bool:
+        """Whether there is nothing to gain: no edit helps."""
+        return not self.optimizer["useful"]
+
     def open(self, seed: int) -> OpenWorld:
         """Return the world of a seed."""
         tasks = TRAINING_TASKS + self.selection + 1  # one for the test split, which no training here looks at
@@ -73,12 +78,21 @@ class OpenWorld:
 
 
 GOOD: Mapping[str, float] = {
-    "useful": 0.6, "useless": 0.25, "harmful": 0.15, "malformed": 0.05, "heeds": 0.7, "discerns": 0.8,
+    "useful": 0.6, "useless": 0.25, "harmful": 0.15, "malformed": 0.05, "heeds": 0.7, "strays": 1.0,
+    "discerns": 0.8,
 }  # fmt: skip
 WEAK: Mapping[str, float] = {
-    "useful": 0.25, "useless": 0.45, "harmful": 0.3, "malformed": 0.1, "heeds": 0.4, "discerns": 0.3,
+    "useful": 0.25, "useless": 0.45, "harmful": 0.3, "malformed": 0.1, "heeds": 0.4, "strays": 1.0,
+    "discerns": 0.3,
 }  # fmt: skip
-IDLE: Mapping[str, float] = {"useful": 0.0, "useless": 1.0, "harmful": 0.0, "malformed": 0.05, "heeds": 0.7}
+IDLE: Mapping[str, float] = {
+    "useful": 0.0,
+    "useless": 1.0,
+    "harmful": 0.0,
+    "malformed": 0.05,
+    "heeds": 0.7,
+    "strays": 1.0,
+}
 
 QUIET: Mapping[str, float] = {"noise": 0.1, "wavering": 0.1}
 NOISY: Mapping[str, float] = {"noise": 0.3, "wavering": 0.4}

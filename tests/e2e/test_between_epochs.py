@@ -16,7 +16,7 @@ from skillopt.api import train
 from skillopt.simulation.world import World
 from skillopt.skill.document import Skill
 
-WORLD = World(5, rules=16, tasks=64)
+WORLD = World(3, rules=16, tasks=64)
 """Too many rules for the steps of this training: the guidance has something left to say."""
 SETTINGS: dict[str, Any] = {
     "train.num_epochs": 3,

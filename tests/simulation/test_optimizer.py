@@ -178,8 +178,8 @@ async def test_guidance_keeps_what_it_said_before_but_what_a_target_obeyed_to_it
 
 
 @pytest.mark.parametrize("kind", ["useless", "harmful"])
-async def test_guidance_is_as_good_as_the_optimizer_is(kind: str) -> None:
-    reply = await answer(only(kind), "slow_update", failures(WORLD.seed_skill()))
+async def test_guidance_that_strays_is_as_good_as_the_optimizer_is(kind: str) -> None:
+    reply = await answer(only(kind, strays=1.0), "slow_update", failures(WORLD.seed_skill()))
     told = [line.removeprefix("- ") for line in reply["slow_update_content"].splitlines()]
     assert len(told) == 4
     assert set(told) <= set(WORLD.useless if kind == "useless" else WORLD.harmful)
@@ -297,6 +297,7 @@ async def test_a_reply_depends_on_the_request_and_on_neither_order_nor_place() -
         ({"malformed": 1.5}, "malformed is 1.5"),
         ({"most_edits": 0}, "most_edits is 0"),
         ({"heeds": 1.1}, "heeds is 1.1"),
+        ({"strays": 2.0}, "strays is 2.0"),
         ({"discerns": -1.0}, "discerns is -1.0"),
     ],
 )

@@ -34,6 +34,7 @@ _OWN: Final[Mapping[str, Mapping[str, _Reader]]] = {
         "malformed": float,
         "most_edits": int,
         "heeds": float,
+        "strays": float,
         "discerns": float,
     },
 }
@@ -45,7 +46,8 @@ def open_simulated(name: str) -> ChatModel:
     Args:
         name: `target` or `optimizer`, with or without `simulated:` ahead, and parameters as in an address: for both
             those of `World`, which both models of a run must share; for the target `noise` and `wavering`; for the
-            optimizer `useful`, `useless`, `harmful`, `malformed`, `most_edits`, `heeds` and `discerns`.
+            optimizer `useful`, `useless`, `harmful`, `malformed`, `most_edits`, `heeds`, `strays` and
+            `discerns`.
 
     Raises:
         ConfigError: For another model, an unknown or repeated parameter, or a value out of its range.

@@ -56,6 +56,8 @@ class SimulatedOptimizer:
         most_edits: Most edits of one proposal, at least 1.
         heeds: How much of what a prompt tells of earlier trials it minds, 0 to 1: the chance, for each edit that is
             shown as lost, not to propose it again, and for each proposal, to go by what the memory says of the kinds.
+        strays: Chance, 0 to 1, that guidance is drawn as edits are, right or wrong; otherwise it states all that is
+            missing.
         discerns: Chance, 0 to 1, to rank an edit as what it is; otherwise it is ranked at random.
 
     Raises:
@@ -72,10 +74,11 @@ class SimulatedOptimizer:
         malformed: float = 0.1,
         most_edits: int = 4,
         heeds: float = 0.0,
+        strays: float = 0.0,
         discerns: float = 1.0,
     ) -> None:
         rates = {"useful": useful, "useless": useless, "harmful": harmful, "malformed": malformed}
-        rates |= {"heeds": heeds, "discerns": discerns}
+        rates |= {"heeds": heeds, "strays": strays, "discerns": discerns}
         for name, value in rates.items():
             require_share(name, value)
         if useful + useless + harmful == 0.0:
@@ -88,6 +91,7 @@ class SimulatedOptimizer:
         self._malformed = malformed
         self._most_edits = most_edits
         self._heeds = heeds
+        self._strays = strays
         self._discerns = discerns
 
     @property
@@ -142,6 +146,8 @@ class SimulatedOptimizer:
         """Return the sentences of new guidance: the earlier ones that nothing speaks against, and drawn ones."""
         missing, obeyed = lacking(self._world, text)
         kept = [sentence for sentence in earlier_guidance(text) if sentence not in obeyed]
+        if not self._strays or draw.random() >= self._strays:
+            return list(dict.fromkeys([*kept, *(rule.sentence for rule in missing)]))
         pools = ([rule.sentence for rule in missing], self._world.useless, self._world.harmful)
         useful, useless, harmful = ([_append(sentence) for sentence in draw.sample(pool, len(pool))] for pool in pools)
         drawn = self._drawn((useful, useless, harmful), text, draw)

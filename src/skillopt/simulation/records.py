@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 HEADING: Final = "## House rules"
@@ -165,6 +166,7 @@ def question(rules: tuple[Rule, ...], numbers: tuple[int, ...]) -> str:
     return f"{' '.join(events)} How are they recorded under the house rules, in this order and joined by ' and '?"
 
 
+@lru_cache(maxsize=256)  # Pure, and asked of the same question or prompt again and again.
 def occurrences(text: str) -> tuple[Occurrence, ...]:
     """Return what a text asks records of, in its order and each once."""
     found = [Occurrence(match[1].split()[1], int(match[2])) for match in _EVENT.finditer(text)]
@@ -174,6 +176,7 @@ def occurrences(text: str) -> tuple[Occurrence, ...]:
 _BULLET = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+", re.MULTILINE)
 
 
+@lru_cache(maxsize=256)
 def plain(text: str) -> str:
     """Return a text without list markers, emphasis and line breaks, so that only its words and values count."""
     return " ".join(re.sub(r"[*_`]", "", _BULLET.sub("", unicodedata.normalize("NFC", text))).split())

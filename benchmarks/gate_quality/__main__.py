@@ -17,7 +17,7 @@ from benchmarks.gate_quality.table import PAGE, Table, overview, page_with
 from benchmarks.gate_quality.training import Job, Measures, run_all
 from benchmarks.gate_quality.worlds import SETTINGS, Setting
 
-SEEDS = 16
+SEEDS = 12
 QUICK_SEEDS = 2
 QUICK_ROWS = (BASE, "final_repeats 2", "rejection memory: off", "redraw 3", "constant 8")
 

@@ -20,8 +20,10 @@ PUBLISHED: Overrides = {
 """The published hyperparameters, without the final test, which decides nothing; every row is laid over them."""
 
 
-def _constant(budget: int) -> Overrides:
-    return {"optimizer.lr_scheduler": "constant", "optimizer.learning_rate": budget}
+def _constant(budget: int, **more: Any) -> Overrides:
+    """A constant budget; further settings with `__` for the dot between section and key."""
+    given = {name.replace("__", "."): value for name, value in more.items()}
+    return {"optimizer.lr_scheduler": "constant", "optimizer.learning_rate": budget, **given}
 
 
 PRESETS: Mapping[str, Overrides] = {name: {"preset": name} for name in ("standard", "fast", "careful")}
@@ -44,11 +46,14 @@ KNOBS: Mapping[str, Overrides] = {
     "constant 4": _constant(4),
     "constant 8": _constant(8),
     "constant 16": _constant(16),
+    "constant 8, memory: run": _constant(8, optimizer__rejection_memory="run"),
+    "constant 8, memory: run, redraw 1": _constant(8, optimizer__rejection_memory="run", optimizer__redraw=1),
+    "constant 8, memory: run, redraw 3": _constant(8, optimizer__rejection_memory="run", optimizer__redraw=3),
     "slow update off": {"optimizer.use_slow_update": False},
     "slow update forced": {"optimizer.slow_update_gate_with_selection": False},
     "meta skill off": {"optimizer.use_meta_skill": False},
 }
-"""One thing changed of the published setting."""
+"""One thing changed of the published setting, or some that go together."""
 
 WHOLE = "standard, redraw 1"
 """The row that the ablation takes things away from."""

@@ -86,7 +86,7 @@ class MemoryRun(Run):
     """
 
     def __init__(self, setup: Setup, models: Models) -> None:
-        directory = Path("nowhere")
+        directory = setup.loaded.path.parent / "in_memory"  # Nothing is written there; it is never made.
         super().__init__(
             setup,
             directory=directory,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 from benchmarks.gate_quality.metrics import SHARES, Mean
-from benchmarks.gate_quality.rows import BASE
+from benchmarks.gate_quality.rows import BASE, ROWS
 from benchmarks.gate_quality.table import PAGE, Table, overview, page_with, with_error
 
 MEASURES = {
@@ -54,3 +54,8 @@ def test_the_page_has_a_place_for_the_table_and_says_that_all_of_it_is_simulated
     assert "simulated" in page.partition("<!-- measured")[0]
     with pytest.raises(ValueError, match="no part"):
         page_with("nothing", "THE TABLE")
+
+
+def test_the_table_on_the_page_has_a_line_for_every_row() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in ROWS if f"\n| {name} | " not in page] == []

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import pytest
 
 from skillopt.concurrency import call_in_thread, map_ordered
-from skillopt.errors import SkillOptError
+from skillopt.errors import LimitReached, SkillOptError
 
 
 async def test_results_keep_the_order_of_the_items_whoever_finishes_first() -> None:
@@ -180,3 +180,22 @@ async def test_a_function_sees_the_context_of_its_caller() -> None:
     variable = ContextVar("variable", default="default")
     variable.set("callers")
     assert await call_in_thread(variable.get, seconds=60) == "callers"
+
+
+async def test_at_a_limit_what_is_under_way_is_finished_and_nothing_more_is_begun() -> None:
+    """What was begun below the limit is paid, so its result must be kept."""
+    begun: list[int] = []
+    finished: list[int] = []
+
+    async def work(number: int) -> None:
+        begun.append(number)
+        await asyncio.sleep(0)
+        if number == 1:
+            raise LimitReached("the limit")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        finished.append(number)
+
+    with pytest.raises(LimitReached, match="the limit"):
+        await map_ordered(work, range(9), limit=3)
+    assert (begun, finished) == ([0, 1, 2], [0, 2])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.learning_rate import Scheduler, edit_budget
+from skillopt.learning_rate import MOST_TIMES, Scheduler, bounded_budget, edit_budget
 
 DECAYS: tuple[Scheduler, ...] = ("linear", "cosine")
 VECTORS = [
@@ -22,6 +22,7 @@ VECTORS = [
     ("linear", 8, 2, "7 7 6 6 5 4 4 3 3 2"),
     ("linear", 16, 4, "15 14 12 11 10 9 8 6 5 4"),
     ("constant", 4, 2, "4 4 4 4"),
+    ("autonomous", 4, 2, "4 4 4 4"),
 ]
 
 
@@ -96,3 +97,10 @@ def test_budgets_stay_within_bounds_and_never_rise(scheduler: Scheduler, bound: 
 def test_zero_comes_only_where_it_was_asked_for(scheduler: Scheduler, bound: int, other: int, total: int) -> None:
     """F68."""
     assert 0 not in schedule(scheduler, max(bound, other), min(bound, other), total)
+
+
+@given(st.integers(-5, 10**12), st.integers(0, 60), st.integers(0, 12))
+def test_a_named_budget_is_bounded_by_the_edits_there_are_and_by_the_rate(proposed: int, there: int, rate: int) -> None:
+    budget = bounded_budget(proposed, available=there, learning_rate=rate)
+    assert 0 <= budget <= min(there, MOST_TIMES * rate)
+    assert budget == proposed or proposed < 0 or budget in (there, MOST_TIMES * rate)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from skillopt.rejections import Rejection, Rejections
-from skillopt.types import Edit, EditOperation
+from skillopt.types import Change, Edit, EditOperation, Note, Rewrite
 
 
 def append(content: str) -> Edit:
@@ -55,9 +55,17 @@ def test_memory_ends_with_the_run_with_the_epoch_or_never_begins() -> None:
     lost = Rejection(1, (append("rule"),), "lost", skill="digest")
     for reach, before, after in (("run", True, True), ("epoch", True, False), ("off", False, False)):
         memory = Rejections(reach=reach).add(lost)
-        assert (memory.repeated(lost.edits, skill="digest") is not None) == before
+        assert (memory.repeated(lost.changes, skill="digest") is not None) == before
         assert bool(memory.next_epoch().digest_text(most=1)) == after
         assert memory.next_epoch().reach == reach
+
+
+def test_what_lost_to_a_score_that_changed_may_be_tried_again_and_is_still_shown() -> None:
+    memory = Rejections().add(Rejection(1, (append("a"),), "lost", "one")).add(Rejection(2, (append("a"),), "x", "two"))
+    reopened = memory.reopen("one")
+    assert reopened.repeated([append("a")], skill="one") is None
+    assert reopened.repeated([append("a")], skill="two") == memory.entries[1]
+    assert reopened.digest_text(most=5) == memory.digest_text(most=5)
 
 
 def test_the_digest_is_bounded_and_says_what_it_leaves_out() -> None:
@@ -106,8 +114,26 @@ def test_no_selection_task_is_named() -> None:
     assert memory.digest_text(most=5) == '- append "x" (tried in step 1): lost; 1 task got worse'
 
 
+def test_a_rewrite_is_remembered_by_what_it_says_that_it_changed_and_bounded() -> None:
+    rewrite = Rewrite("# A" * 9999, tuple(f"change {number}" for number in range(200)))
+    memory = Rejections((Rejection(2, (rewrite,), "3/10 is not above 4/10", broken=("t1",)),))
+    line = memory.digest_text(most=5)
+    assert line.startswith('- rewrite of the whole skill: "change 0; change 1; ')
+    assert line.endswith("(tried in step 2): 3/10 is not above 4/10; 1 task got worse")
+    assert len(line) < 800
+    again = memory.add(Rejection(3, (Rewrite("#  a" * 9999, ("other words",)),), "lost again"))
+    told = '- rewrite of the whole skill: "other words" (tried 2 times, last in step 3): lost again'
+    assert again.digest_text(most=5) == told
+
+
 BUNDLE = (append("- Use tables."), Edit(EditOperation.DELETE, "old line"))
-MEMORY = Rejections((Rejection(3, BUNDLE, "lost", skill="A"), Rejection(4, (append("x"),), "lost", skill="B")))
+MEMORY = Rejections(
+    (
+        Rejection(3, BUNDLE, "lost", skill="A"),
+        Rejection(4, (append("x"),), "lost", skill="B"),
+        Rejection(5, (Rewrite("# A\n\n- b\n", ("a summary",)),), "lost", skill="C"),
+    )
+)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +147,30 @@ MEMORY = Rejections((Rejection(3, BUNDLE, "lost", skill="A"), Rejection(4, (appe
         ((append("x"),), "A", False),
         ((append("x"),), "B", True),
         ((), "A", False),
+        ((Rewrite("# A\n\n- b\n", ("another summary",)),), "C", True),
+        ((Rewrite("#  a\n-  B"),), "C", True),
+        ((Rewrite("# A\n\n- c\n"),), "C", False),
+        ((Rewrite("# A\n\n- b\n"),), "A", False),
+        ((append("# A\n\n- b\n"),), "C", False),
     ],
 )
 def test_a_bundle_is_known_to_lose_only_as_a_whole_and_on_the_same_skill(
-    edits: tuple[Edit, ...], skill: str, repeated: bool
+    edits: tuple[Change, ...], skill: str, repeated: bool
 ) -> None:
     """A right edit that was lost in a bad bundle may come back in another; and what lost once may win later."""
     assert (MEMORY.repeated(edits, skill=skill) is not None) is repeated
+
+
+def test_reminders_are_remembered_with_the_edits_they_were_tried_with() -> None:
+    lost = Rejection(3, (append("rule"), Note("Mind it.")), "a tie", skill="digest")
+    alone = Rejection(4, (Note("Mind  IT."), Note("Mind that.")), "a tie", skill="digest")
+    memory = Rejections().add(lost).add(alone)
+    assert memory.digest_text(most=9).splitlines() == [
+        '- remind "Mind  IT." (tried 2 times, last in step 4 together with 1 other change): a tie',
+        '- remind "Mind that." (tried in step 4 together with 1 other change): a tie',
+        '- append "rule" (tried in step 3 together with 1 other change): a tie',
+    ]
+    assert memory.repeated([Note("mind it."), append("rule")], skill="digest") == lost
+    assert memory.repeated([Note("Mind that."), Note("Mind it.")], skill="digest") == alone
+    assert memory.repeated(lost.changes[:1], skill="digest") is None
+    assert memory.repeated([Note("Mind it.")], skill="digest") is None

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.support.values import append, measured, rollout
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.values import append, measured, rollout, unmeasured
 
+from skillopt.evaluation.repeats import task_means
+from skillopt.evaluation.scores import exact, mean_gate_score
 from skillopt.results import Candidate, LookBack, MetaSkill, Selected, SlowUpdate, Step
 from skillopt.skill.document import Skill
-from skillopt.state import Acceptance, State
-from skillopt.types import Action, Comparison, Decision, Discarded, EditOutcome, EditState, Patch, Place
+from skillopt.state import Acceptance, Draft, LastSeen, Measured, State
+from skillopt.types import (
+    Action,
+    Comparison,
+    Decision,
+    Discarded,
+    Edit,
+    EditOutcome,
+    EditState,
+    Patch,
+    Place,
+    Rewrite,
+    RewriteOutcome,
+    Rollout,
+)
 
 SEED = measured([0, 0, 1], "# Seed\n")
 BEFORE = State(seed=SEED, current=SEED, best=SEED).next_step(epoch=2, budget=3)
@@ -58,7 +76,7 @@ def test_a_rejected_candidate_leaves_its_applied_edits_and_the_reason() -> None:
     after = BEFORE.after(step(Action.REJECT))
     assert (after.current, after.best) == (SEED, SEED)
     (rejection,) = after.rejections.entries
-    assert (rejection.step, rejection.edits, rejection.reason) == (1, (append("kept"),), "the reason")
+    assert (rejection.step, rejection.changes, rejection.reason) == (1, (append("kept"),), "the reason")
     assert rejection.skill == SEED.skill.digest
 
 
@@ -119,3 +137,108 @@ def test_accepted_edits_are_remembered_with_the_reason() -> None:
     after = BEFORE.after(step(Action.ACCEPT))
     assert after.accepted == (Acceptance(1, (append("kept"),), "the reason"),)
     assert BEFORE.after(step(Action.REJECT)).accepted == ()
+
+
+def rolled_out(*rollouts: Rollout) -> Step:
+    """A step with nothing but what the target did."""
+    return replace(step(Action.SKIP_NO_PATCHES), rollouts=rollouts)
+
+
+def test_the_state_knows_how_each_training_task_stood_when_it_was_last_seen() -> None:
+    first = BEFORE.after(rolled_out(rollout(0, 1), rollout(1, 0), unmeasured(2)))
+    assert first.last_seen == {"t0": LastSeen(1, True), "t1": LastSeen(1, False), "t2": LastSeen(1, None)}
+    assert first.known_training == (1, 2)
+    second = first.next_step(epoch=2, budget=3).after(rolled_out(rollout(1, 1), unmeasured(0)))
+    assert second.last_seen == {"t0": LastSeen(2, None), "t1": LastSeen(2, True), "t2": LastSeen(1, None)}
+    assert second.known_training == (1, 1)
+    assert BEFORE.known_training == (0, 0)
+
+
+def test_a_rewrite_is_remembered_as_one_whether_it_won_or_lost() -> None:
+    """F89: what was written is all that is known of it; the suggestions behind it may not be in it."""
+    taken = RewriteOutcome(Rewrite("# Candidate", ("said",)), EditState.APPLIED)
+    suggested = (EditOutcome(append("x"), EditState.SUGGESTED),)
+    candidate = Candidate(Skill.parse("# Candidate\n"), suggested, changed=True, rewrites=(taken,))
+    expected = (Rewrite("# Candidate\n", ("said",)),)
+    (rejection,) = BEFORE.after(replace(step(Action.REJECT), candidate=candidate)).rejections.entries
+    (acceptance,) = BEFORE.after(replace(step(Action.ACCEPT), candidate=candidate)).accepted
+    assert (rejection.changes, acceptance.changes) == (expected, expected)
+
+
+def deferred(before: State, text: str = "# Draft\n") -> State:
+    candidate = Candidate(Skill.parse(text), (EditOutcome(append("waits"), EditState.APPLIED),), changed=True)
+    return before.after(replace(step(Action.DEFERRED), candidate=candidate))
+
+
+def test_edits_that_wait_are_the_draft_that_the_next_step_works_on() -> None:
+    after = deferred(BEFORE)
+    assert after.draft == Draft(Skill.parse("# Draft\n"), (append("waits"),), (1,))
+    assert (after.current, after.skill.text, BEFORE.skill) == (SEED, "# Draft\n", SEED.skill)
+    later = deferred(after.next_step(epoch=2, budget=3))
+    assert later.draft is not None
+    assert (later.draft.steps, len(later.draft.changes), later.deferred) == ((1, 2), 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("action", "window", "rejections", "waits"),
+    [
+        (Action.ACCEPT_NEW_BEST, 5, [], False),
+        (Action.REJECT, 2, [(append("waits"), append("kept"))], False),
+        (Action.SKIP_UNMEASURED, 5, [], False),
+        (Action.SKIP_REPEATED, 5, [], False),
+        (Action.DEFERRED, 5, [], True),
+    ],
+)
+def test_after_the_gate_nothing_waits_and_a_rejection_is_one_bundle(
+    action: Action, window: int, rejections: list[tuple[Edit, ...]], waits: bool
+) -> None:
+    before = deferred(replace(BEFORE, window=5)).next_step(epoch=2, budget=3)
+    after = before.after(step(action))
+    assert (after.draft is not None, after.window) == (waits, window)
+    assert [entry.changes for entry in after.rejections.entries] == rejections
+    if action is Action.ACCEPT_NEW_BEST:
+        assert after.accepted[0].changes == (append("waits"), append("kept"))
+        assert (after.deferred, before.gated_steps(step(action).decision)) == (0, (1, 2))
+
+
+@pytest.mark.parametrize(("window", "ends"), [(1, [True, True]), (2, [False, True]), (3, [False, False])])
+def test_a_window_is_counted_from_the_first_step_that_left_edits(window: int, ends: list[bool]) -> None:
+    before = replace(BEFORE, window=window)
+    assert [before.window_ends, deferred(before).next_step(epoch=2, budget=3).window_ends] == ends
+
+
+def test_a_step_is_drawn_again_only_where_it_was_judged_alone() -> None:
+    lost = step(Action.REJECT)
+    assert BEFORE.draws_again(lost, most=1)
+    assert not BEFORE.draws_again(lost, most=0)
+    assert not BEFORE.draws_again(step(Action.SKIP_UNMEASURED), most=1)
+    assert not BEFORE.redraw(lost).draws_again(lost, most=1)
+    assert not deferred(BEFORE).next_step(epoch=2, budget=3).draws_again(lost, most=1)
+
+
+def test_rejections_in_a_row_are_counted_until_an_acceptance_or_a_fresh_pass() -> None:
+    twice = BEFORE.after(step(Action.REJECT)).after(step(Action.SKIP_NO_PATCHES)).after(step(Action.REJECT))
+    assert twice.rejected == 2
+    assert twice.after(step(Action.ACCEPT)).rejected == 0
+    guidance = SlowUpdate(2, Comparison("mixed", (), (), ()), "", "x", Skill.parse("y"), step(Action.REJECT).decision)
+    assert twice.after_slow_update(guidance).rejected == 3
+    refreshed = twice.refresh(GATED)
+    assert (refreshed.rejected, refreshed.next_step(epoch=2, budget=3).refreshed) == (0, None)
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 1 / 3, 0.7, 1.0]), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_the_bar_is_the_exact_mean_of_all_passes_task_by_task(fresh: list[list[float]]) -> None:
+    """However many fresh passes: no pass counts more than another, and every place that holds the skill has them."""
+    other = Measured(Skill.parse("# Other\n"), SEED.rollouts)
+    now = replace(BEFORE, best=other)
+    for number, shares in enumerate(fresh, start=1):
+        assert now.current.next_repeat == number
+        now = now.refresh([replace(rollout(task, 0, share), repeat=number) for task, share in enumerate(shares)])
+    passes = [[Fraction(0), Fraction(0), Fraction(1)], *([exact(share) for share in shares] for shares in fresh)]
+    means = task_means(now.current.rollouts, "soft", weight=0.5)
+    assert list(means.values()) == [sum(column) / len(passes) for column in zip(*passes, strict=True)]
+    score = mean_gate_score(now.current.rollouts, "soft", weight=0.5)
+    assert score == sum(map(sum, passes), Fraction()) / (3 * len(passes))
+    assert (now.seed, now.best) == (now.current, other)
+    assert now.refreshed is not None
+    assert now.refreshed.before.next_repeat == len(fresh)

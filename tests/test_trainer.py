@@ -786,11 +786,18 @@ TRAINER, GATE, REFLECT, AGGREGATE = (
     "step/test_reflect.py",
     "step/test_aggregate.py",
 )
+SKILL_AWARE = "e2e/test_skill_aware.py"
 SLOW, COMPARISON = "epoch/test_slow_update.py", "epoch/test_comparison.py"
+MODES = "e2e/test_update_modes.py"
 SHOWN_BY = {
     "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
     "train.train_size": (TRAINER, "test_train_size_takes_the_first_tasks"),
     "train.batch_size": (TRAINER, "test_epochs_and_batches_make_the_steps"),
+    "train.sampling": (
+        "e2e/test_sampling.py",
+        "test_a_step_draws_tasks_that_were_not_seen_or_failed_when_last_seen",
+    ),
+    "train.accumulation": (MODES, "test_accumulation_reads_several_batches_a_step"),
     "train.seed": (TRAINER, "test_the_seed_decides_the_batches"),
     "gradient.minibatch_size": (REFLECT, "test_failures_and_successes_are_read_in_minibatches_of_their_own"),
     "gradient.merge_batch_size": (AGGREGATE, "test_patches_are_merged_in_levels_of_the_batch_size"),
@@ -800,9 +807,20 @@ SHOWN_BY = {
     "optimizer.learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.min_learning_rate": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
     "optimizer.lr_scheduler": (TRAINER, "test_the_edit_budget_follows_its_schedule"),
+    "optimizer.lr_control_mode": (MODES, "test_lr_control_mode_decides_who_clips_the_step"),
+    "optimizer.skill_update_mode": (MODES, "test_skill_update_mode_decides_what_makes_the_candidate"),
     "optimizer.near_duplicate": (AGGREGATE, "test_how_alike_duplicates_are_is_a_setting"),
     "optimizer.rejection_memory": (TRAINER, "test_the_rejection_memory_reaches_as_far_as_it_is_set"),
     "optimizer.redraw": (TRAINER, "test_a_rejected_step_draws_again_from_the_same_trajectories"),
+    "optimizer.use_skill_aware_reflection": (SKILL_AWARE, "test_reminders_gain_what_edits_alone_cannot_reach"),
+    "optimizer.skill_aware_appendix_source": (
+        "step/test_skill_aware.py",
+        "test_the_source_decides_which_reflections_may_write_notes",
+    ),
+    "optimizer.skill_aware_consolidate_threshold": (
+        SKILL_AWARE,
+        "test_an_appendix_above_the_threshold_is_written_in_fewer_notes",
+    ),
     "optimizer.use_slow_update": (SLOW, "test_without_it_nothing_is_compared_and_nothing_written"),
     "optimizer.slow_update_samples": (COMPARISON, "test_so_many_training_tasks_are_compared_and_drawn_by_the_seed"),
     "optimizer.longitudinal_pair_policy": (COMPARISON, "test_the_policy_decides_which_pairs_are_shown"),
@@ -811,7 +829,13 @@ SHOWN_BY = {
         "test_guidance_that_scores_lower_is_rejected_or_applied_and_measured_anew",
     ),
     "optimizer.use_meta_skill": ("epoch/test_meta_skill.py", "test_without_it_nothing_is_remembered"),
+    "skill.memorising": ("e2e/test_memorising.py", "test_a_copied_task_is_let_in_shown_or_refused"),
+    "skill.memorising_ngram": ("e2e/test_memorising.py", "test_how_many_words_are_a_copy_is_a_setting"),
     "skill.max_tokens": ("step/test_update.py", "test_what_no_target_could_mend_is_not_sent_for_repair"),
+    "evaluation.vet": (
+        "e2e/test_vetting.py",
+        "test_a_harmful_edit_is_left_out_of_the_bundle_that_holds_the_right_one",
+    ),
     "evaluation.use_gate": (TRAINER, "test_without_a_gate_training_goes_on_with_what_scored_lower"),
     "evaluation.gate_metric": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
     "evaluation.gate_mixed_weight": (TRAINER, "test_the_gate_metric_decides_what_partial_credit_is_worth"),
@@ -821,6 +845,16 @@ SHOWN_BY = {
     "evaluation.confidence": (TRAINER, "test_a_confidence_keeps_out_a_gain_that_may_be_luck"),
     "evaluation.max_regressions": (TRAINER, "test_a_gain_that_breaks_solved_tasks_can_be_refused"),
     "evaluation.acceptance": (TRAINER, "test_an_acceptance_rule_of_the_users_own_decides"),
+    "evaluation.criterion": (
+        "e2e/test_guards.py",
+        "test_a_criterion_that_gets_better_is_no_tie_where_another_one_stays_bad",
+    ),
+    "evaluation.guards": ("e2e/test_guards.py", "test_a_guarded_criterion_may_fall_by_so_much_and_no_more"),
+    "evaluation.refresh": (
+        "e2e/test_refresh.py",
+        "test_after_so_many_rejections_the_bar_is_the_mean_with_a_fresh_pass",
+    ),
+    "evaluation.gate_every": ("e2e/test_gate_every.py", "test_the_edits_of_several_steps_are_gated_together"),
     "evaluation.patience": (TRAINER, "test_patience_ends_a_training_that_accepts_nothing"),
     "evaluation.final_repeats": (TRAINER, "test_the_reported_score_of_the_best_skill_can_be_a_fresh_one"),
     "evaluation.reselect": (TRAINER, "test_the_best_skill_can_be_chosen_again_among_all_that_were_measured"),

@@ -73,7 +73,7 @@ class Evaluation:
     Attributes:
         rollouts: For each skill one rollout a task, in the order of the tasks.
         differences: For each skill after the first, how it compares with the first on the tasks that both were measured
-            on, by `evaluation.gate_metric`; None where there are none.
+            on, by `evaluation.compared`; None where there are none.
         spent: What was paid for it by this process.
     """
 
@@ -185,7 +185,7 @@ def _difference(setup: Setup, first: Sequence[Rollout], second: Sequence[Rollout
     pairs = [(one.score, two.score) for one, two in zip(first, second, strict=True) if one.score and two.score]
     if not pairs:
         return None
-    metric, weight = evaluation.gate_metric, evaluation.gate_mixed_weight
+    metric, weight = evaluation.compared, evaluation.gate_mixed_weight
     return paired_difference(
         [gate_value(one, metric, weight=weight) for one, _ in pairs],
         [gate_value(two, metric, weight=weight) for _, two in pairs],

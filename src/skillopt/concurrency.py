@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
 from typing import TypeVar, cast
 
+from skillopt.errors import LimitReached
+
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -19,14 +21,24 @@ async def map_ordered(
     """Apply an async function to all items, at most `limit` at once; the results keep the order of the items.
 
     Items are begun in their order. The first exception cancels everything that is under way, nothing more is begun, and
-    it is raised by itself, not wrapped in a group: what ends a stage is one error with one message.
+    it is raised by itself, not wrapped in a group: what ends a stage is one error with one message. A limit that is
+    reached ends it in order: what is under way was begun below the limit, so it is finished and kept.
+
+    Raises:
+        LimitReached: Once nothing is under way any more.
     """
     results: dict[int, ResultT] = {}
     waiting = iter(enumerate(items))
+    reached: list[LimitReached] = []
 
     async def work() -> None:
         for number, item in waiting:
-            results[number] = await function(item)
+            if reached:
+                break
+            try:
+                results[number] = await function(item)
+            except LimitReached as error:
+                reached.append(error)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -34,6 +46,8 @@ async def map_ordered(
                 group.create_task(work())
     except BaseExceptionGroup as group_error:
         raise group_error.exceptions[0] from None
+    if reached:
+        raise reached[0]
     return [results[number] for number in range(len(items))]
 
 

@@ -54,6 +54,10 @@ class StageContext(Protocol):
         """Whether no candidate can be strictly higher than the current skill any more."""
         ...
 
+    def ends_epoch(self, state: State) -> bool:
+        """Whether a state's step is the last one of its epoch: what waits for the gate is judged then."""
+        ...
+
     async def ask(
         self,
         messages: Sequence[Message],

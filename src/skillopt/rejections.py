@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from skillopt.types import Edit, EditOperation
+from skillopt.types import Change, Edit, EditOperation, Note, Rewrite
 
 Reach: TypeAlias = Literal["run", "epoch", "off"]
 """How long rejections are remembered: for the whole run, until the epoch ends, or not at all."""
@@ -21,20 +21,20 @@ _SHOWN_CHARACTERS = 600
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Edits that were gated together and lost: the whole bundle, since nobody knows which of them was to blame.
+    """Changes that were gated together and lost: the whole bundle, since nobody knows which of them was to blame.
 
     Attributes:
         step: The step that tried them.
-        edits: The edits that were applied.
-        reason: The gate's reason, in words.
-        skill: Digest of the skill that they were tried on.
+        changes: The edits that were applied with the notes that came into the appendix, or the rewrite.
+        reason: The gate's reason as the optimizer reads it, in words.
+        skill: Digest of the skill that they were tried on; "" once they may be tried on it again.
         lost_by: By how much the gate score fell short of the bar, 0 for a tie; where the gate stopped early, at least.
         broken: Ids of the selection tasks on which the candidate scored lower. For the record: the optimizer is told
             their number and nothing else of them.
     """
 
     step: int
-    edits: tuple[Edit, ...]
+    changes: tuple[Change, ...]
     reason: str
     skill: str = ""
     lost_by: Fraction = Fraction(0)
@@ -43,9 +43,9 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One edit in one rejected bundle."""
+    """One edit, reminder or rewrite in one rejected bundle."""
 
-    edit: Edit
+    change: Change
     rejection: Rejection
 
 
@@ -64,19 +64,24 @@ class Rejections:
         """Return what is still remembered once an epoch is over."""
         return self if self.reach == "run" else Rejections(reach=self.reach)
 
-    def repeated(self, edits: Sequence[Edit], *, skill: str) -> Rejection | None:
-        """Return the rejection that says of these edits, on this skill, that they lose; None where there is none.
+    def reopen(self, skill: str) -> Rejections:
+        """Return the memory in which what lost on a skill may be tried on it again, since its score is another one."""
+        entries = (replace(entry, skill="") if entry.skill == skill else entry for entry in self.entries)
+        return replace(self, entries=tuple(entries))
+
+    def repeated(self, changes: Sequence[Change], *, skill: str) -> Rejection | None:
+        """Return the rejection that says of these changes, on this skill, that they lose; None where there is none.
 
         The bundle must be the same, whatever its order, letter case and spacing. A part of it, or more than it, is
-        another bundle: a right edit that was lost in a bad bundle may come back.
+        another bundle: a right edit that was lost in a bad bundle may come back. A rewrite is the text it made.
 
         Args:
-            edits: The edits that were applied.
+            changes: The edits that were applied with the notes that came into the appendix, or the rewrite.
             skill: Digest of the skill that they were applied to.
         """
-        bundle = frozenset(_same(edit) for edit in edits)
+        bundle = frozenset(map(_same, changes))
         for rejection in reversed(self.entries):
-            if bundle and rejection.skill == skill and bundle == frozenset(_same(edit) for edit in rejection.edits):
+            if bundle and rejection.skill == skill and bundle == frozenset(map(_same, rejection.changes)):
                 return rejection
         return None
 
@@ -94,8 +99,8 @@ class Rejections:
         """
         trials: dict[tuple[str, str, str], list[_Trial]] = {}
         for rejection in reversed(self.entries):
-            for edit in rejection.edits:
-                trials.setdefault(_same(edit), []).append(_Trial(edit, rejection))
+            for change in rejection.changes:
+                trials.setdefault(_same(change), []).append(_Trial(change, rejection))
         if not trials or most <= 0:
             return ""
         shown = _in_turns(list(trials.values()))[:most]
@@ -123,8 +128,12 @@ def _harm(trials: list[_Trial]) -> tuple[int, Fraction]:
     return broken, max(trial.rejection.lost_by for trial in trials)
 
 
-def _same(edit: Edit) -> tuple[str, str, str]:
-    return (edit.operation.value, _normalised(edit.target), _normalised(edit.content))
+def _same(change: Change) -> tuple[str, str, str]:
+    if isinstance(change, Note):
+        return ("remind", "", _normalised(change.text))
+    if isinstance(change, Rewrite):
+        return ("rewrite", "", _normalised(change.text))
+    return (change.operation.value, _normalised(change.target), _normalised(change.content))
 
 
 def _normalised(text: str) -> str:
@@ -132,21 +141,30 @@ def _normalised(text: str) -> str:
 
 
 def _line(trials: list[_Trial]) -> str:
-    edit, rejection = trials[0].edit, trials[0].rejection
+    change, rejection = trials[0].change, trials[0].rejection
     count, last = len(trials), f"in step {rejection.step}"
     times = f"tried {count} times, last {last}" if count > 1 else f"tried {last}"
-    others = len(rejection.edits) - 1
-    company = f" together with {others} other edit{'s' if others > 1 else ''}" if others > 0 else ""
+    others = len(rejection.changes) - 1
+    noun = "edit" if all(isinstance(change, Edit) for change in rejection.changes) else "change"
+    company = f" together with {others} other {noun}{'s' if others > 1 else ''}" if others > 0 else ""
     worse = f"; {_tasks(len(rejection.broken))} got worse" if rejection.broken else ""
-    return f"- {describe(edit)} ({times}{company}): {rejection.reason}{worse}"
+    return f"- {describe(change)} ({times}{company}): {rejection.reason}{worse}"
 
 
 def _tasks(count: int) -> str:
     return f"{count} task{'s' if count > 1 else ''}"
 
 
-def describe(edit: Edit) -> str:
-    """Return an edit in one line, each of its texts exactly as far as it is shown."""
+def describe(change: Change) -> str:
+    """Return a change in one line, its texts exactly as far as they are shown; of a rewrite, what it says it did."""
+    if isinstance(change, Note):
+        return f"remind {_quoted(change.text)}"
+    if isinstance(change, Rewrite):
+        return f"rewrite of the whole skill: {_quoted('; '.join(change.change_summary))}"
+    return _describe_edit(change)
+
+
+def _describe_edit(edit: Edit) -> str:
     match edit.operation:
         case EditOperation.APPEND:
             return f"append {_quoted(edit.content)}"

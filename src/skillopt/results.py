@@ -2,11 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from skillopt.skill.document import Skill
-from skillopt.types import Comparison, Decision, Discarded, Edit, EditOutcome, EditState, Patch, Place, Rollout, Task
+from skillopt.types import (
+    Change,
+    Comparison,
+    Consolidation,
+    Copy,
+    Decision,
+    Discarded,
+    Edit,
+    EditOutcome,
+    EditState,
+    Note,
+    Patch,
+    Place,
+    Rewrite,
+    RewriteOutcome,
+    Rollout,
+    Task,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LearningRateDecision:
+    """The edit budget of one step as the optimizer named it.
+
+    Attributes:
+        budget: Most edits that may survive, 0 or more; what the stages after it go by.
+        proposed: What the reply said, ahead of the bounds; None where no reply could be used.
+        scheduled: The budget by the schedule, which holds where no reply could be used.
+        available: Merged edits that there were to choose from.
+        reasoning: The optimizer's words.
+    """
+
+    budget: int
+    proposed: int | None
+    scheduled: int
+    available: int
+    reasoning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +53,13 @@ class Selected:
         edits: At most `budget`, most important first where they were ranked.
         over_budget: Those that did not survive.
         reasoning: The optimizer's words, where it was asked to rank.
+        rewrites: Whole skills in place of edits, where reflections write those; they are not ranked.
     """
 
     edits: tuple[Edit, ...] = ()
     over_budget: tuple[EditOutcome, ...] = ()
     reasoning: str = ""
+    rewrites: tuple[Rewrite, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +70,36 @@ class Candidate:
         skill: The candidate; equal to the current skill where nothing was applied.
         outcomes: How each selected edit ended, in order.
         changed: Whether the candidate differs from the current skill.
+        notes: How each proposed reminder ended, in order; as all below, empty without skill-aware reflection.
+        reminders: The notes that stand in the candidate's appendix and not in the current skill's; all of them where
+            the appendix was written anew.
+        consolidation: The attempt to write the appendix in fewer notes, where one was made.
+        rewrites: How each rewrite of the whole skill ended; at most one of them is applied.
     """
 
     skill: Skill
     outcomes: tuple[EditOutcome, ...] = ()
     changed: bool = False
+    notes: tuple[Note, ...] = ()
+    reminders: tuple[Note, ...] = ()
+    consolidation: Consolidation | None = None
+    rewrites: tuple[RewriteOutcome, ...] = ()
 
     @property
     def applied(self) -> tuple[Edit, ...]:
         """The edits that are in the candidate."""
         return tuple(outcome.edit for outcome in self.outcomes if outcome.state is EditState.APPLIED)
+
+    @property
+    def rewrite(self) -> Rewrite | None:
+        """The rewrite that the candidate is, its text the candidate's; None where there is none."""
+        taken = (outcome.rewrite for outcome in self.rewrites if outcome.state is EditState.APPLIED)
+        return next((replace(rewrite, text=self.skill.text) for rewrite in taken), None)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that makes the candidate another skill."""
+        return (*self.applied, *self.reminders, *(() if self.rewrite is None else (self.rewrite,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +126,7 @@ class Step:
     """Everything the stages of one step made, in the order of the stages.
 
     `troubles` are the optimizer's replies that took more than reading, by stage and index; the run adds them.
+    `lr_decision` is the edit budget as the optimizer named it, where that is its part.
     """
 
     batch: tuple[Task, ...]
@@ -78,6 +137,7 @@ class Step:
     candidate: Candidate
     decision: Decision
     troubles: tuple[ReplyTrouble, ...] = ()
+    lr_decision: LearningRateDecision | None = None
 
     @property
     def discarded(self) -> tuple[Discarded, ...]:
@@ -109,6 +169,7 @@ class SlowUpdate:
         guidance: The text as it came, without white space around it; "" where none came.
         candidate: The skill with the guidance; the current one where the text is no guidance.
         decision: The gate's, or why there was nothing to decide.
+        copies: What the text copies from training tasks, where that is looked for.
     """
 
     epoch: int
@@ -117,6 +178,7 @@ class SlowUpdate:
     guidance: str
     candidate: Skill
     decision: Decision
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

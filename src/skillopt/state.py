@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from skillopt.rejections import Rejection, Rejections
-from skillopt.results import LookBack, MetaSkill, SlowUpdate, Step
+from skillopt.results import Candidate, LookBack, MetaSkill, SlowUpdate, Step
 from skillopt.skill.document import Skill
-from skillopt.types import (
-    Action,
-    Decision,
-    Edit,
-    Place,
-    Rollout,
-)
+from skillopt.types import Action, Change, Decision, Place, Rollout
 
 _DRAW_STRIDE = 10_000_000
 """Distance between the places of two draws of one step; no stage numbers its calls that far."""
@@ -44,17 +39,53 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Edits that were gated together and won.
+    """Changes that were gated together and won.
 
     Attributes:
         step: The step that tried them.
-        edits: The edits that were applied.
-        reason: The gate's reason, in words with scores.
+        changes: The edits that were applied with the notes that came into the appendix, or the rewrite.
+        reason: The gate's reason as the optimizer reads it, in words with scores.
     """
 
     step: int
-    edits: tuple[Edit, ...]
+    changes: tuple[Change, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastSeen:
+    """How a training task stood when it was rolled out last, whatever skill was current then.
+
+    Attributes:
+        step: The step that rolled it out.
+        solved: By the hard score; None where it could not be measured.
+    """
+
+    step: int
+    solved: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The current skill with changes that the gate has not judged yet.
+
+    Attributes:
+        skill: What comes of them.
+        changes: All of them, in the order in which they were made.
+        steps: The steps they come from.
+    """
+
+    skill: Skill
+    changes: tuple[Change, ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """The current skill ahead of a fresh pass, and what the pass measured of it, in the order of the split."""
+
+    before: Measured
+    fresh: tuple[Rollout, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +122,12 @@ class State:
         memory: What the optimizer wrote itself between epochs; it is part of no skill. "" where there is nothing yet.
         tried: Every candidate that was measured in full, accepted or not, in the order of the steps.
         final: How the best skill was chosen at the end; None before, and where no choice was asked for.
+        last_seen: By task id, the training tasks that were rolled out so far.
+        draft: The edits that wait for the gate; None where none do.
+        window: Steps whose edits are gated together.
+        deferred: Steps since the last acceptance that left the gate to a later one.
+        rejected: Rejections by the gate in a row, since the last acceptance or fresh pass of the current skill.
+        refreshed: The fresh pass of the current skill ahead of this step; None where there was none.
     """
 
     seed: Measured
@@ -107,6 +144,69 @@ class State:
     memory: str = ""
     tried: tuple[Measured, ...] = ()
     final: Final | None = None
+    last_seen: Mapping[str, LastSeen] = field(default_factory=dict[str, LastSeen])
+
+    draft: Draft | None = None
+    window: int = 1
+    deferred: int = 0
+    rejected: int = 0
+    refreshed: Refreshed | None = None
+
+    @property
+    def known_training(self) -> tuple[int, int]:
+        """How many training tasks were solved when they were last seen, and how many were seen at all."""
+        solved = [seen.solved for seen in self.last_seen.values() if seen.solved is not None]
+        return sum(solved), len(solved)
+
+    @property
+    def skill(self) -> Skill:
+        """The skill that a step works on: the current one, with the edits that wait for the gate."""
+        return self.current.skill if self.draft is None else self.draft.skill
+
+    @property
+    def window_ends(self) -> bool:
+        """Whether this step is the last one of those whose edits are gated together."""
+        first = self.step if self.draft is None else self.draft.steps[0]
+        return self.step - first + 1 >= self.window
+
+    def bundle(self, candidate: Candidate) -> tuple[Change, ...]:
+        """Return all changes in which a candidate of this step differs from the current skill."""
+        return (*(() if self.draft is None else self.draft.changes), *candidate.changes)
+
+    def gated_steps(self, decision: Decision) -> tuple[int, ...]:
+        """Return the steps whose edits a decision of this step's gate speaks of; none where it made no verdict."""
+        if not decision.accepted and decision.action is not Action.REJECT:
+            return ()
+        return (*(() if self.draft is None else self.draft.steps), self.step)
+
+    def draws_again(self, step: Step, *, most: int) -> bool:
+        """Whether a step reflects again on its trajectories: it was rejected, and most so many times before.
+
+        Where edits of earlier steps were rejected with it, its trajectories are those of a skill that is no more.
+        """
+        return step.decision.action is Action.REJECT and self.draft is None and len(self.lost) < most
+
+    def refresh(self, fresh: Sequence[Rollout]) -> State:
+        """Return the state with one more pass of the current skill: its score is the mean of all its passes.
+
+        What lost to another score may be tried again.
+        """
+        now = (*self.current.rollouts, *fresh)
+
+        def renewed(measured: Measured) -> Measured:
+            same = measured.skill.digest == self.current.skill.digest
+            return replace(measured, rollouts=now) if same else measured
+
+        return replace(
+            self,
+            seed=renewed(self.seed),
+            current=renewed(self.current),
+            best=renewed(self.best),
+            tried=tuple(map(renewed, self.tried)),
+            rejections=self.rejections.reopen(self.current.skill.digest),
+            rejected=0,
+            refreshed=Refreshed(self.current, tuple(fresh)),
+        )
 
     def next_step(self, *, epoch: int, budget: int) -> State:
         """Return the state at the beginning of the next step."""
@@ -121,6 +221,7 @@ class State:
             rejections=self.rejections if same else self.rejections.next_epoch(),
             lost=(),
             look_back=None,
+            refreshed=None,
         )
 
     def redraw(self, lost: Step) -> State:
@@ -133,22 +234,27 @@ class State:
 
     def after(self, step: Step) -> State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
-        decision = step.decision
-        after = self._following(decision, step.candidate.skill)
+        decision, changes = step.decision, self.bundle(step.candidate)
+        seen = {one.task.id: LastSeen(self.step, bool(one.score.hard) if one.score else None) for one in step.rollouts}
+        known = replace(self, last_seen={**self.last_seen, **seen})
+        after = replace(known._following(decision, step.candidate.skill), draft=None)
+        if decision.action is Action.DEFERRED:
+            earlier = () if self.draft is None else self.draft.steps
+            draft = Draft(step.candidate.skill, changes, (*earlier, self.step) if step.candidate.changed else earlier)
+            return replace(after, draft=draft, deferred=self.deferred + 1)
         if decision.action is Action.REJECT:
             rejection = Rejection(
                 step=self.step,
-                edits=step.candidate.applied,
-                reason=decision.reason,
+                changes=changes,
+                reason=decision.told,
                 skill=self.current.skill.digest,
                 lost_by=decision.lost_by,
                 broken=decision.broken,
             )
-            return replace(after, rejections=self.rejections.add(rejection))
+            return replace(after, rejections=self.rejections.add(rejection), window=max(1, self.window // 2))
         if not decision.accepted:
             return after
-        acceptance = Acceptance(self.step, step.candidate.applied, decision.reason)
-        return replace(after, accepted=(*self.accepted, acceptance))
+        return replace(after, accepted=(*self.accepted, Acceptance(self.step, changes, decision.told)))
 
     def after_slow_update(self, result: SlowUpdate) -> State:
         """Return the state a slow update leaves: the same rule as for a step."""
@@ -167,6 +273,6 @@ class State:
         judged = decision.accepted or decision.action is Action.REJECT
         tried = (*self.tried, measured) if judged and decision.candidate_score is not None else self.tried
         if not decision.accepted:
-            return replace(self, tried=tried)
+            return replace(self, tried=tried, rejected=self.rejected + (decision.action is Action.REJECT))
         best = measured if decision.new_best else self.best
-        return replace(self, current=measured, best=best, tried=tried)
+        return replace(self, current=measured, best=best, tried=tried, rejected=0, deferred=0)

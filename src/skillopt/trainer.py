@@ -12,27 +12,32 @@ from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
 from skillopt.state import Measured, State
 from skillopt.step.aggregate import aggregate
+from skillopt.step.appendix import remind
+from skillopt.step.budget import set_budget
 from skillopt.step.final import choose_and_measure
 from skillopt.step.gate import gate
 from skillopt.step.passes import measure_passes
 from skillopt.step.reflect import reflect
+from skillopt.step.refresh import refresh
 from skillopt.step.rollout import rollout
 from skillopt.step.select import select
 from skillopt.step.update import update
-from skillopt.types import Action, Place, Rollout, Task
+from skillopt.step.vet import vet
+from skillopt.types import Place, Rollout, Task
 
 
 async def train(run: Run) -> Outcome:
     """Train the run's seed skill and measure what came of it on held-out tasks."""
     state = await measure_baseline(run)
     for epoch in run.epochs():
-        for batch in run.batches(epoch):
+        for _ in range(run.steps_per_epoch):
             if run.stop_reason(state):
                 break
             state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
+            state, batch = await refresh(run, state), run.batch(state)
             rollouts = await rollout(run, state, batch)
             step = await propose(run, state, batch, rollouts)
-            while step.decision.action is Action.REJECT and len(state.lost) < run.config.optimizer.redraw:
+            while state.draws_again(step, most=run.config.optimizer.redraw):
                 state = state.redraw(step)
                 step = await propose(run, state, batch, rollouts)
             state = run.commit(state, step)
@@ -47,10 +52,13 @@ async def propose(run: Run, state: State, batch: tuple[Task, ...], rollouts: tup
     """Draw one candidate from a step's trajectories and put it before the gate."""
     patches = await reflect(run, state, rollouts)
     merged = await aggregate(run, state, patches)
+    state, lr_decision = await set_budget(run, state, merged, rollouts)
     selected = await select(run, state, merged)
     candidate = await update(run, state, selected)
+    candidate = await vet(run, state, candidate, rollouts)
+    candidate = await remind(run, state, patches, candidate)
     decision = await gate(run, state, candidate)
-    return Step(batch, rollouts, patches, merged, selected, candidate, decision)
+    return Step(batch, rollouts, patches, merged, selected, candidate, decision, lr_decision=lr_decision)
 
 
 async def measure_baseline(run: Run) -> State:
@@ -66,10 +74,10 @@ async def measure_baseline(run: Run) -> State:
 
 
 def scheduled_budget(run: Run, step: int) -> int:
-    """Return the edit budget of a step: the learning rate as its schedule has it."""
+    """Return the edit budget of a step: the learning rate as its schedule has it; whole where nothing is clipped."""
     optimizer = run.config.optimizer
     return edit_budget(
-        optimizer.lr_scheduler,
+        "constant" if optimizer.budget_control == "none" else optimizer.lr_scheduler,
         step=step,
         total_steps=run.total_steps,
         maximum=optimizer.learning_rate,

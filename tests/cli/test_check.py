@@ -40,6 +40,13 @@ def test_all_is_well(command: Command, tmp_path: Path) -> None:
     assert "warning: only 1 proposal will be tried" in said
 
 
+def test_a_seed_skill_with_little_room_left_is_warned_of(command: Command, tmp_path: Path) -> None:
+    """F117."""
+    _, said, _ = command("check", write_tiny_run(tmp_path, skill__max_tokens=10), "--offline")
+    assert "warning: at the start, the skill has about" in said
+    assert "above skill.max_tokens 10" in " ".join(said.split())
+
+
 def test_offline_asks_nobody(command: Command, tmp_path: Path, httpserver: HTTPServer) -> None:
     config = write_tiny_run(tmp_path, **at_server(httpserver.url_for("/v1")))
     code, said, _ = command("check", config, "--offline")

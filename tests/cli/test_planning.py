@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skillopt.cli.planning import show_plan
-from skillopt.run.plan import Plan, PlannedStage
+from skillopt.run.planned import Plan, PlannedStage
 from skillopt.types import Role, Usage
 
 

@@ -38,6 +38,7 @@ def committed(step: int, **more: Any) -> StepCommitted:
             "epoch": 2,
             "val_solved": 3,
             "val_n": 8,
+            "skill_tokens": 120,
             "val_acc": 0.375,
             "rollout_solved": 4,
             "rollout_n": 12,
@@ -69,14 +70,22 @@ def test_the_start_says_what_is_trained_on_what() -> None:
 def test_a_step_says_its_scores_as_counts_and_the_decision() -> None:
     assert headline(committed(0)) == "baseline: selection 3/8 (37.5 %)"
     assert headline(committed(7)) == (
-        "step 7 (epoch 2): train 4/12, selection 3/8 (37.5 %): reject, not strictly higher"
+        "step 7 (epoch 2): train 4/12, selection 3/8 (37.5 %), skill 120 tokens: reject, not strictly higher"
     )
+
+
+def test_a_batch_of_known_failures_stands_beside_how_all_seen_tasks_stood() -> None:
+    known = {"train_known_solved": 30, "train_known_n": 40, "train_known_acc": 0.75}
+    assert "train 4/12, selection" in headline(committed(7, sampling="all", **known))
+    assert "train 4/12 (all seen: 30/40, 75.0 %), selection" in headline(committed(7, sampling="unsolved", **known))
+    nothing = {"train_known_solved": 0, "train_known_n": 0, "train_known_acc": None}
+    assert "(all seen: 0/0, -)" in headline(committed(7, sampling="unsolved", **nothing))
 
 
 def test_a_stage_between_epochs_says_what_came_of_it() -> None:
     record = {**committed(4).record, "slow_update": {"action": "accept", "reason": "strictly higher\x1b[2J"}}
     line = headline(EpochStageCommitted("slow_update", 2, record))
-    assert line.startswith("slow update (epoch 2): selection 3/8 (37.5 %): accept, strictly higher")
+    assert line.startswith("slow update (epoch 2): selection 3/8 (37.5 %), skill 120 tokens: accept, strictly higher")
     assert "\x1b" not in line
 
 

@@ -46,8 +46,12 @@ def test_a_finished_training_says_how_it_went(finished: Finished) -> None:
     first = history[1]
     assert (
         f"step 1 (epoch 1): train {first['rollout_solved']}/{first['rollout_n']}, selection {first['val_solved']}/8 "
-        f"({100 * first['val_acc']:.1f} %): {first['action']}, {first['reason']}"
+        f"({100 * first['val_acc']:.1f} %), skill {first['skill_tokens']} tokens: {first['action']}, {first['reason']}"
     ) in lines
+    (last,) = read_json(finished.directory / "summary.json")["epoch_stats"][-1:]
+    grown = f"{last['skill_tokens_at_epoch_end']} after epoch {last['epoch']} ({last['skill_tokens_growth']:+d})"
+    assert f"tokens (estimated): {history[0]['skill_tokens']} at the start, " in " ".join(said.split())
+    assert grown in " ".join(said.split())
     assert f"\nimproved: {read_json(finished.directory / 'summary.json')['message']}\n" in said
 
 

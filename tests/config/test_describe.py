@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from skillopt.config.describe import field_at, kind, kind_of_field, settings
+from skillopt.config.describe import field_at, kind, kind_at, kind_of_field, settings
 from skillopt.config.schema import Config
 
 
@@ -46,3 +46,12 @@ def test_the_field_of_a_key_inside_a_mapping_is_the_mapping() -> None:
 
     assert field_at(Outer, ("inner", "names", "x")) is Inner.model_fields["names"]
     assert field_at(Outer, ("nothing",)) is None
+
+
+def test_a_key_inside_a_mapping_is_described_by_what_the_mapping_holds() -> None:
+    class Outer(BaseModel):
+        shares: dict[str, Annotated[float, Field(ge=0.0, le=1.0)]] = {}
+
+    assert str(kind_at(Outer, ("shares", "x"))) == "number, at least 0, at most 1"
+    assert str(kind_at(Outer, ("shares",))) == "mapping"
+    assert kind_at(Outer, ("nothing", "x")) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skillopt.config.describe import settings
-from skillopt.config.public_keys import advice
+from skillopt.config.public_keys import advice, value_to_write
 from skillopt.config.schema import Config
 
 
@@ -23,11 +23,10 @@ from skillopt.config.schema import Config
         ("model.codex_exec_sandbox", "not available yet"),
         ("model.sandbox", "not available yet"),
         ("model.reasoning_effort", "model.target.reasoning_effort"),
-        ("train.accumulation", "train.batch_size"),
         ("train.steps_per_epoch", "follows from"),
         ("optimizer.meta_edit_budget", "not available yet"),
-        ("optimizer.skill_update_mode", "not available yet"),
-        ("optimizer.lr_control_mode", "not available yet"),
+        ("model.rewrite_reasoning_effort", "model.optimizer.reasoning_effort"),
+        ("model.rewrite_max_completion_tokens", "model.optimizer.max_tokens"),
         ("optimizer.edit_budget", "optimizer.learning_rate"),
         ("env.split", "--split"),
         ("env.split_output_dir", "run directory"),
@@ -35,6 +34,22 @@ from skillopt.config.schema import Config
 )
 def test_a_public_key_is_told_what_to_write_instead(key: str, told: str) -> None:
     assert told in advice(tuple(key.split(".")))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "meant"),
+    [
+        ("lr_control_mode", "manual", "fixed"),
+        ("lr_control_mode", "Auto", "autonomous"),
+        ("lr_control_mode", False, "none"),
+        ("skill_update_mode", "suggestions", "rewrite_from_suggestions"),
+        ("skill_update_mode", "full_rewrite", "full_rewrite_minibatch"),
+        ("skill_update_mode", "zzz", ""),
+        ("lr_scheduler", "auto", ""),
+    ],
+)
+def test_a_public_spelling_of_a_value_is_told_what_to_write(key: str, value: object, meant: str) -> None:
+    assert value_to_write(key, value) == meant
 
 
 @pytest.mark.parametrize("key", ["train.batch_sise", "model.target.backend.x", "other.split", "nonsense"])

@@ -21,7 +21,7 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
     rows = {row.key: row for row in settings_reference()}
     batch = rows["train.batch_size"]
     assert (batch.type, batch.default, batch.range) == ("whole number", "40", "at least 1")
-    assert batch.meaning == "Training tasks a step."
+    assert batch.meaning.startswith("Training tasks of one batch")
     assert rows["model.optimizer|target.name"].default == ""
     assert rows["model.optimizer|target.price"].default == "null"
     assert rows["model.optimizer|target.price.input"].range == "at least 0"

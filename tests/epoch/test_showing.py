@@ -13,7 +13,7 @@ from skillopt.epoch.comparison import pair_up
 from skillopt.epoch.showing import show_accepted, show_comparison, show_previous
 from skillopt.skill.document import Skill
 from skillopt.state import Acceptance
-from skillopt.types import Comparison, PairPolicy, Rollout
+from skillopt.types import Comparison, PairPolicy, Rewrite, Rollout
 
 PREVIOUS = [rollout(number, hard, said=f"earlier {number}") for number, hard in enumerate([1, 0, 0, 1])]
 CURRENT = [rollout(number, hard, said=f"later {number}") for number, hard in enumerate([0, 0, 1, 1])]
@@ -81,3 +81,9 @@ def test_accepted_edits_are_shown_newest_first_with_their_scores_and_bounded() -
         '- append "rule 2" (step 2): 2/9 won',
         "- and 3 older",
     ]
+
+
+def test_an_accepted_rewrite_is_shown_by_what_it_says_that_it_changed() -> None:
+    won = (Acceptance(1, (Rewrite("# Whole", ("joined two rules", "named the unit")),), "3/9 won"),)
+    shown = '- rewrite of the whole skill: "joined two rules; named the unit" (step 1): 3/9 won'
+    assert show_accepted(replace(state(), accepted=won), most=3) == shown

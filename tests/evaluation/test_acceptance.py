@@ -150,3 +150,23 @@ def test_the_shipped_example_accepts_a_tie_if_it_is_shorter() -> None:
     assert rule.decide(shorter) == Verdict(accept=True, reason="as high, and shorter")
     assert not rule.decide(replace(COMPARISON, current_skill="s", candidate_skill="long")).accept
     assert rule.decide(compared([[0]], [[1]])) == Verdict(accept=True, reason="higher")
+
+
+def with_criteria(*shares: float) -> list[Rollout]:
+    made = [rollout(number, 1) for number in range(len(shares))]
+    return [
+        replace(one, score=replace(one.score, criteria={"form": share}))
+        for one, share in zip(made, shares, strict=True)
+        if one.score is not None
+    ]
+
+
+@pytest.mark.parametrize(("most", "said"), [(0.1, "fell by 20.0 points, from 100.0 % to 80.0 %"), (0.2, ""), (1.0, "")])
+def test_a_guard_names_by_how_much_its_criterion_fell(most: float, said: str) -> None:
+    """F24; a fall of exactly so much is allowed, on exact sums: in floats, 1 - 0.8 is less than 0.2."""
+    before, after = with_criteria(1.0, 1.0), with_criteria(0.9, 0.7)
+    comparison = compare("current", "candidate", before, after, metric="hard", weight=0.5)
+    unmet = unmet_requirement(comparison, confidence=None, max_regressions=None, guards={"form": most})
+    assert said in unmet
+    assert bool(unmet) == bool(said)
+    assert (comparison.criteria_before, comparison.criteria_after) == ({"form": 1}, {"form": Fraction(4, 5)})

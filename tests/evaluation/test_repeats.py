@@ -60,7 +60,16 @@ def test_a_task_counts_by_its_mean_and_what_was_not_measured_does_not_count() ->
     assert list(by_task(rollouts)) == ["t0", "t1"]
 
 
-def test_a_pair_needs_as_many_draws_on_both_sides() -> None:
+def test_a_pair_needs_as_many_draws_of_the_candidate_as_were_asked() -> None:
     """F37: a lucky first draw is not compared with a mean of several."""
     before, after = draws([1, 0], [0, 0]), draws([1, 1], [1])
-    assert paired_means(before, after, "hard", weight=0.5) == [(Fraction(1, 2), Fraction(1))]
+    assert paired_means(before, after, "hard", weight=0.5, draws=2) == [(Fraction(1, 2), Fraction(1))]
+
+
+def test_more_draws_of_the_current_skill_enter_its_mean() -> None:
+    """The mean is compared, not pass with pass."""
+    before, after = draws([1, 0], [0, 0], [0, 1]), draws([1, 0])
+    assert paired_means(before, after, "hard", weight=0.5, draws=1) == [
+        (Fraction(1, 3), Fraction(1)),
+        (Fraction(1, 3), Fraction(0)),
+    ]

@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.evaluation.scores import GateMetric, exact, format_solved, gate_value, mean_gate_score, solved
-from skillopt.types import Failure, Rollout, Score, Task, Trajectory
+from skillopt.errors import EnvironmentLoadError
+from skillopt.evaluation.scores import (
+    GateMetric,
+    criteria_means,
+    exact,
+    format_solved,
+    gate_value,
+    mean_gate_score,
+    require_criteria,
+    solved,
+)
+from skillopt.types import Criterion, Failure, Rollout, Score, Task, Trajectory
 
 
 def measured(hard: int, soft: float) -> Rollout:
@@ -31,6 +41,28 @@ def test_partial_credit_counts_where_solved_tasks_do_not_move() -> None:
     assert means["hard"] == [0, 0]
     assert means["soft"] == [Fraction(1, 10), Fraction(4, 10)]
     assert means["mixed"] == [Fraction(1, 20), Fraction(4, 20)]
+
+
+def scored(**criteria: float) -> Rollout:
+    return Rollout(Task("t", {}), "skill", trajectory=Trajectory((), ""), score=Score(1, 1.0, criteria=criteria))
+
+
+def test_a_criterion_counts_by_its_own_value_and_not_by_the_score() -> None:
+    """F24."""
+    rollouts = [scored(a=1 / 3), scored(a=2 / 3), scored(a=0), unmeasured()]
+    assert mean_gate_score(rollouts, Criterion("a"), weight=0.5) == Fraction(1, 3)
+
+
+def test_a_criterion_that_is_missing_is_told_with_those_there_are() -> None:
+    with pytest.raises(EnvironmentLoadError, match="no criterion 'b'; the criteria there are: 'a', 'c'"):
+        gate_value(scored(a=1, c=1).score, Criterion("b"), weight=0.5)  # type: ignore[arg-type]
+    with pytest.raises(EnvironmentLoadError, match=r"here: the score has no criterion 'x', 'y'; .* are: none"):
+        require_criteria(Score(0, 0.0), ["x", "y"], where="here: ")
+
+
+def test_means_are_of_the_criteria_that_every_measured_score_has() -> None:
+    assert criteria_means([scored(a=1, b=1), unmeasured(), scored(a=0)]) == {"a": Fraction(1, 2)}
+    assert criteria_means([unmeasured()]) == {}
 
 
 METRICS: tuple[GateMetric, ...] = ("hard", "soft", "mixed")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
 from skillopt.errors import TransientModelError
 from skillopt.models.base import ChatReply, ChatRequest
-from skillopt.models.meter import Meter, MeteredModel, MeterRow, Spending, total
+from skillopt.models.meter import Meter, MeteredModel, MeterRow, Payment, Spending, total
 from skillopt.models.prices import Prices
 from skillopt.types import JsonValue, Message, Place, Role, Usage
 
@@ -135,8 +135,12 @@ async def test_each_paid_reply_is_counted_with_its_price_and_a_failed_call_is_no
         optimizer=RoleSettings(name="vendor-x:foo", price=price), target=RoleSettings(name="vendor-x:foo")
     )
     meter, model = Meter(), Talkative()
+
+    def pay(payment: Payment) -> None:
+        meter.add(payment.role, payment.place, payment.usage, payment.dollars)
+
     optimizer, target = (
-        MeteredModel(model, meter, role=role, prices=Prices(models, on=date(2026, 1, 1)))
+        MeteredModel(model, pay, role=role, prices=Prices(models, on=date(2026, 1, 1)))
         for role in ("optimizer", "target")
     )
     request = ChatRequest((Message("user", "hi"),), Place("reflect", 1, 1))

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.errors import FatalModelError, ModelError, RateLimitError, TransientModelError
 from skillopt.models.base import ChatReply, ChatRequest
-from skillopt.models.retry import MAX_BACKOFF, MAX_RETRY_AFTER, Retry, RetryingModel
+from skillopt.models.retry import MAX_BACKOFF, MAX_RETRY_AFTER, Retry, RetryingModel, failed_attempts
 from skillopt.types import JsonValue, Message, Place
 
 
@@ -132,3 +132,17 @@ async def test_identity_and_close_are_those_of_the_model_behind_it():
 def test_less_than_one_attempt_is_refused():
     with pytest.raises(ValueError, match="attempts is 0"):
         RetryingModel(Scripted(), 0, seed=1)
+
+
+async def test_a_call_knows_how_many_attempts_of_its_request_failed_before_it():
+    """For the ledger: what a reply took stands beside what it cost."""
+    counts: list[int] = []
+
+    class Counting(Scripted):
+        async def reply(self, request: ChatRequest) -> ChatReply:
+            counts.append(failed_attempts())
+            return await super().reply(request)
+
+    await RetryingModel(Counting(*transient(2)), 5, seed=1, sleep=Sleeper()).reply(request())
+    assert counts == [0, 1, 2]
+    assert failed_attempts() == 0

@@ -9,6 +9,7 @@ from tests.support.values import rollout, unmeasured
 
 from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
 from skillopt.models.base import ChatReply
+from skillopt.models.meter import Payment
 from skillopt.models.prices import Prices
 from skillopt.run.accounts import Accounts
 from skillopt.types import Place, Trajectory, Usage
@@ -70,3 +71,28 @@ def test_the_running_totals_name_both_roles_and_keep_an_unknown_price_unknown() 
     assert spent.used_tokens == {"target": USAGE.tokens, "optimizer": USAGE.tokens}
     assert spent.paid_calls == {"target": 0, "optimizer": 0}
     assert spent.dollars == {"target": 2.0, "optimizer": None}
+
+
+class Book:
+    """A ledger in memory."""
+
+    def __init__(self) -> None:
+        self.rows: list[Payment] = []
+
+    def put_payment(self, payment: Payment) -> None:
+        self.rows.append(payment)
+
+    def payments(self) -> list[Payment]:
+        return list(self.rows)
+
+
+def test_what_earlier_starts_paid_is_on_the_bill_and_not_in_what_this_start_paid() -> None:
+    book = Book()
+    models = ModelSettings(target=PRICED, optimizer=RoleSettings(name="compatible:other"))
+    first, second = (Accounts(Prices(models, on=date(2025, 1, 1)), book) for _ in range(2))
+    first.pay(Payment("target", Place("gate", 1, 1), USAGE, 2.0, retries=1))
+    third = Accounts(Prices(models, on=date(2025, 1, 1)), book)
+    third.pay(Payment("target", Place("gate", 1, 2), USAGE, 2.0))
+    assert [accounts.billed.total().usage.calls for accounts in (first, second, third)] == [1, 0, 2]
+    assert [accounts.paid.total().usage.calls for accounts in (first, second, third)] == [1, 0, 1]
+    assert len(book.rows) == 2

@@ -14,7 +14,7 @@ from skillopt.epoch.comparison import pair_up
 from skillopt.results import LookBack, MetaSkill, SlowUpdate
 from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
 from skillopt.skill.document import Skill
-from skillopt.types import Action, Comparison, Decision
+from skillopt.types import Action, Comparison, Copy, Decision
 
 PREVIOUS = (rollout(1, 1), rollout(2), unmeasured(3))
 CURRENT = (rollout(1), rollout(2), rollout(3))
@@ -23,11 +23,14 @@ COMPARISON = Comparison("changed", PREVIOUS, CURRENT, pair_up(PREVIOUS, CURRENT,
 
 def test_a_slow_update_can_be_read_whole(tmp_path: Path) -> None:
     decision = Decision(Action.REJECT, "lost", Fraction(0), rollouts=(rollout(4),))
-    result = SlowUpdate(2, COMPARISON, "why", "Be exact.", Skill.parse("# Candidate\n"), decision)
+    result = SlowUpdate(
+        2, COMPARISON, "why", "Be exact.", Skill.parse("# Candidate\n"), decision, (Copy("t1", "said"),)
+    )
     write_slow_update_files(tmp_path, result, {"action": "reject"})
     assert read_json(tmp_path / "slow_result.json") == {
         "reasoning": "why",
         "slow_update_content": "Be exact.",
+        "memorised": [{"task_id": "t1", "ngram": "said"}],
         "action": "reject",
     }
     assert (tmp_path / "candidate_skill.md").read_text("utf-8") == "# Candidate\n"

@@ -21,6 +21,7 @@ from skillopt.errors import FatalModelError, RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.client import CompatibleClient
 from skillopt.models.journal import JournaledModel
+from skillopt.models.meter import Payment
 from skillopt.run.evidence import FORMAT, EvidenceStore
 from skillopt.types import Failure, Message, Place, Rollout, Score, Task, Trajectory, Usage
 
@@ -292,3 +293,17 @@ async def test_no_secret_reaches_the_file(path: Path, httpserver: HTTPServer) ->
     assert b"SECRET" not in kept
     assert b"PASSWORD" not in kept
     assert httpserver.log[0][0].headers["Authorization"].endswith("sk-SECRET")
+
+
+def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: Path) -> None:
+    payments = [
+        Payment("target", Place("gate", 1, 2, 3, 1), Usage(1, 10, 20, 30), 0.125, retries=2),
+        Payment("optimizer", Place("reflect", 1, 1), Usage(1, 5, 0, 7), None),
+        Payment("optimizer", Place("reflect", 1, 1), Usage(1, 5, 0, 7), None),
+    ]
+    with EvidenceStore(tmp_path / "evidence.sqlite") as store:
+        for payment in payments:
+            store.put_payment(payment)
+    with EvidenceStore(tmp_path / "evidence.sqlite") as store:
+        assert store.payments() == tuple(payments)
+        assert store.empty, "a payment without a record answers nothing"

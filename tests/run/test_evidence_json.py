@@ -34,7 +34,8 @@ TRAJECTORIES = st.builds(
     USAGE,
     st.floats(allow_nan=False, allow_infinity=False),
 )
-SCORES = st.builds(Score, st.sampled_from([0, 1]), st.floats(0, 1), st.text(), st.text())
+CRITERIA = st.dictionaries(st.text(min_size=1), st.floats(0, 1), max_size=3)
+SCORES = st.builds(Score, st.sampled_from([0, 1]), st.floats(0, 1), st.text(), st.text(), criteria=CRITERIA)
 FAILURES = st.builds(Failure, st.sampled_from(["error", "timeout"]), st.text(), st.text(), st.text())
 JSON: st.SearchStrategy[JsonValue] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -65,6 +66,12 @@ def test_a_rollout_comes_back_exactly(rollout: Rollout) -> None:
     if rollout.score is not None and back.score is not None:
         assert type(back.score.hard) is int
         assert back.score.soft.hex() == rollout.score.soft.hex()
+
+
+def test_a_score_without_criteria_is_written_as_it_was_before_there_were_any() -> None:
+    """What was paid before stays readable, and its bytes too."""
+    rollout = Rollout(Task("t", {}), "digest", trajectory=Trajectory((), ""), score=Score(1, 1.0))
+    assert "criteria" not in rollout_to_json(rollout)
 
 
 @given(REPLIES)

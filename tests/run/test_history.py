@@ -15,10 +15,8 @@ from tests.support.values import rollout, unmeasured
 
 from skillopt.api import train
 from skillopt.learning_rate import edit_budget
-from skillopt.models.meter import MeterRow
-from skillopt.run.history import by_role, count_actions, spending, split_scores
+from skillopt.run.history import count_actions, split_scores
 from skillopt.skill.document import Skill
-from skillopt.types import Usage
 
 AMOUNTS = ("calls", "fresh_tokens", "cached_tokens", "output_tokens")
 PUBLIC = {
@@ -59,6 +57,7 @@ def test_step_0_is_the_seed_skill_on_the_selection_split(finished: Finished) -> 
         "best_step": 0,
         "best_origin": "initial_skill",
         "val_passes": {"n": 1, "mean": 0.0, "spread": None, "scores": [0.0]},
+        "criteria": {},
         "candidate_val_acc": None,
         "candidate_val_acc_upper_bound": None,
         "skill_len": len(seed.text),
@@ -99,6 +98,17 @@ def test_the_training_scores_are_those_of_the_batch(finished: Finished) -> None:
         assert record["train_acc"] == record["rollout_hard"] == solved / len(rows)
         assert record["rollout_soft"] == pytest.approx(sum(row["soft"] for row in rows) / len(rows))
         assert (record["rollout_n"], record["rollout_solved"], record["rollout_unmeasured"]) == (len(rows), solved, 0)
+
+
+def test_the_known_training_score_is_of_all_tasks_as_they_were_last_seen(finished: Finished) -> None:
+    known: dict[str, int] = {}
+    for record in steps(finished):
+        rows = read_json(finished.step_directory(record) / "rollout" / "results.json")
+        known |= {row["id"]: row["hard"] for row in rows}
+        counted = (record["train_known_solved"], record["train_known_n"], record["train_known_acc"])
+        assert counted == (sum(known.values()), len(known), sum(known.values()) / len(known))
+        assert record["sampling"] == "all"
+    assert len(known) == 20
 
 
 def test_the_candidates_scores_are_those_of_the_gate(finished: Finished) -> None:
@@ -245,24 +255,8 @@ def test_a_score_says_how_many_it_was_counted_from_and_how_many_are_missing() ->
     assert (nothing["hard"], nothing["soft"], nothing["shown"]) == (None, None, "nothing measured")
 
 
-def test_an_unknown_price_makes_a_total_unknown_and_no_other_one() -> None:
-    """F11: null, not 0."""
-    rows = [
-        MeterRow("target", "gate", 1, 1, Usage(2, 10, 5, 3), 0.25),
-        MeterRow("target", "rollout", 1, 2, Usage(1, 7, 0, 1), 0.5),
-        MeterRow("optimizer", "reflect", 1, 2, Usage(1, 7, 0, 1), None),
-    ]
-    assert by_role(rows)["target"]["dollars"] == 0.75
-    assert by_role(rows)["optimizer"]["dollars"] is None
-    spent = spending(rows, step=1)
-    assert spent["total_usage"]["optimizer"]["dollars"] == 0.0
-    assert spent["usage"] == {
-        "target.gate": {"calls": 2, "fresh_tokens": 10, "cached_tokens": 5, "output_tokens": 3, "dollars": 0.25}
-    }
-    assert spent["tokens"] == {"gate": {"calls": 2, "prompt_tokens": 15, "completion_tokens": 3}}
-
-
 def test_actions_are_counted_by_what_they_did_to_the_skill() -> None:
     actions = ["baseline", "accept", "accept_new_best", "force_accept", "reject", "skip_no_patches", "skip_unmeasured"]
+    actions.append("deferred")
     counted = count_actions([{"action": action} for action in actions])
-    assert counted == {"total_accepts": 3, "total_rejects": 1, "total_skips": 2}
+    assert counted == {"total_accepts": 3, "total_rejects": 1, "total_skips": 2, "total_deferred": 1}

@@ -85,8 +85,13 @@ def test_every_setting_counts_that_is_not_on_the_list_of_neutral_ones(tmp_path: 
     }
     elsewhere = {"env.name", "env.data_path", "env.split_dir", "env.skill_init", "env.out_root",
                  "evaluation.acceptance"}  # fmt: skip
+    limits = {
+        f"limits.{scope}{amount}"
+        for scope in ("", "target.", "optimizer.")
+        for amount in ("calls", "tokens", "dollars", "minutes")
+    }
     left_out = {".".join(key) for key in flattened(setup.config)} - set(identity(setup))
-    assert left_out == of_models | elsewhere | {
+    assert left_out == of_models | elsewhere | limits | {
         "preset", "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout",
     }  # fmt: skip
 

@@ -16,7 +16,8 @@ from tests.support.runs import SMALL, write_run
 from skillopt.api import train
 from skillopt.config.load import load_config
 from skillopt.models.prices import Prices
-from skillopt.run.plan import Plan, PlannedStage, plan, plan_warnings
+from skillopt.run.plan import plan, plan_warnings
+from skillopt.run.planned import Plan, PlannedStage
 from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.world import World
 
@@ -67,7 +68,19 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"gradient.merge_batch_size": 2, "gradient.minibatch_size": 1, "optimizer.learning_rate": 1},
         {"evaluation.use_gate": False, "evaluation.eval_test": False},
         {"optimizer.redraw": 2, "train.num_epochs": 1},
+        {"optimizer.redraw": 1, "evaluation.vet": 2},
+        {"train.sampling": "unsolved", "train.batch_size": 5},
+        {"optimizer.skill_update_mode": "rewrite_from_suggestions", "train.accumulation": 3},
+        {"optimizer.skill_update_mode": "full_rewrite_minibatch", "train.num_epochs": 1},
+        {"optimizer.lr_control_mode": "autonomous", "gradient.minibatch_size": 4},
+        {"optimizer.lr_control_mode": "none", "gradient.minibatch_size": 1},
+        {"evaluation.gate_every": 3, "evaluation.refresh": 1, "optimizer.redraw": 1},
         {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
+        {
+            "optimizer.use_skill_aware_reflection": True,
+            "optimizer.skill_aware_consolidate_threshold": 1,
+            "model.target.name": "simulated:target?lapse=0.5&seed=5&rules=4&tasks=32",
+        },
         {"train.num_epochs": 3, "optimizer.slow_update_samples": 4, "optimizer.slow_update_gate_with_selection": False},
     ],
     ids=lambda settings: "-".join(key.partition(".")[2] for key in settings),
@@ -96,12 +109,74 @@ def test_the_upper_end_is_what_the_method_says(tmp_path: Path) -> None:
     assert found.calls("optimizer") == (0, 112)
 
 
+@pytest.mark.parametrize(("size", "epochs", "calls"), [(5, 3, (5, 12 * 5)), (16, 1, (16, 16)), (40, 2, (16, 32))])
+def test_batches_of_unsolved_tasks_may_be_the_same_task_again_and_again(
+    tmp_path: Path, size: int, epochs: int, calls: tuple[int, int]
+) -> None:
+    """Of 16 training tasks: at least one batch, and at most a full one a step."""
+    settings = {"train__sampling": "unsolved", "train__batch_size": size, "train__num_epochs": epochs}
+    assert stage(planned(tmp_path, **settings), "rollout").calls == calls
+
+
+def test_vetting_tries_each_edit_of_each_draw(tmp_path: Path) -> None:
+    """8 steps of 2 edits, on 3 tasks each or on as many as a batch holds."""
+    most = {
+        (tasks, redraws): stage(
+            planned(tmp_path, evaluation__vet=tasks, optimizer__redraw=redraws, optimizer__min_learning_rate=2), "vet"
+        ).calls[1]
+        for tasks, redraws in ((3, 0), (3, 1), (99, 0))
+    }
+    assert most == {(3, 0): 8 * 2 * 3, (3, 1): 2 * 8 * 2 * 3, (99, 0): 8 * 2 * 4}
+    assert "vet" not in {entry.stage for entry in planned(tmp_path).stages}
+
+
+def test_the_budget_that_the_optimizer_names_is_planned(tmp_path: Path) -> None:
+    found = planned(tmp_path, optimizer__lr_control_mode="autonomous")
+    assert stage(found, "budget").calls == (0, 2 * 8)
+    assert [entry.stage for entry in planned(tmp_path).stages if entry.stage == "budget"] == []
+
+
+def test_whole_rewrites_are_planned_with_replies_as_long_as_the_skill(tmp_path: Path) -> None:
+    """Nothing is merged, ranked or repaired; but the reply is the whole skill."""
+    found = planned(tmp_path, optimizer__skill_update_mode="full_rewrite_minibatch", skill__max_tokens=5000)
+    assert [stage(found, name).calls[1] for name in ("aggregate", "select", "update")] == [0, 0, 0]
+    calls, most = stage(found, "reflect").calls[1], stage(found, "reflect").usage[1].output_tokens
+    assert most == 5000 * calls
+    assert stage(planned(tmp_path), "reflect").usage[1].output_tokens == 1500 * calls
+
+
+def test_several_batches_a_step_make_fewer_steps(tmp_path: Path) -> None:
+    """16 tasks in batches of 4, three to a step: two steps an epoch, of up to nine minibatches."""
+    found = planned(tmp_path, train__accumulation=3, train__num_epochs=1)
+    assert (found.steps, stage(found, "reflect").calls, stage(found, "rollout").calls) == (2, (0, 2 * 2 * 9), (16, 16))
+    assert "at train.batch_size 4 times train.accumulation 3, 1 times over" in "\n".join(found.warnings)
+
+
 def test_passes_over_the_selection_split_are_planned(tmp_path: Path) -> None:
     """F23: the price tag of several passes stands there before anything is paid."""
     found = planned(tmp_path, evaluation__repeats=3)
     assert (stage(found, "baseline").calls, stage(found, "gate").calls) == ((24, 24), (0, 3 * 64))
     again = planned(tmp_path, evaluation__repeats=3, evaluation__remeasure=True)
     assert stage(again, "gate").calls == (0, 2 * 3 * 64)
+
+
+@pytest.mark.parametrize(("every", "redraw", "gates"), [(2, 0, 7), (4, 0, 4), (9, 0, 2), (2, 1, 7 * 2), (9, 1, 4 * 2)])
+def test_fewer_gates_are_planned_where_steps_are_gated_together(
+    tmp_path: Path, every: int, redraw: int, gates: int
+) -> None:
+    """Two epochs of 4 steps, all rejected: after a window of 4 come 2, then 1; an epoch's end always gates.
+
+    With redraws a window may be halved once for each draw.
+    """
+    found = planned(tmp_path, evaluation__gate_every=every, optimizer__redraw=redraw)
+    assert stage(found, "gate").calls == (0, gates * 8)
+
+
+@pytest.mark.parametrize(("refresh", "passes"), [(1, 7), (2, 4), (3, 3), (9, 1), (10, 0)])
+def test_fresh_passes_after_rejections_are_planned(tmp_path: Path, refresh: int, passes: int) -> None:
+    """Eight steps and one slow update can be rejected; no step has two passes ahead of it, and the first has none."""
+    assert stage(planned(tmp_path, evaluation__refresh=refresh), "refresh").calls == (0, passes * 8)
+    assert "refresh" not in {entry.stage for entry in planned(tmp_path).stages}
 
 
 def test_what_is_measured_after_the_last_step_is_planned(tmp_path: Path) -> None:
@@ -173,6 +248,17 @@ def test_every_redraw_may_cost_a_reflection_and_a_gate(tmp_path: Path) -> None:
         assert stage(thrice, name).calls[1] == 3 * stage(once, name).calls[1]
     for name in ("baseline", "rollout", "test"):
         assert stage(thrice, name).calls == stage(once, name).calls
+
+
+def test_every_step_may_shorten_an_appendix_that_has_a_threshold(tmp_path: Path) -> None:
+    settings = {"optimizer__use_skill_aware_reflection": True, "optimizer__skill_aware_consolidate_threshold": 3}
+    shortening = planned(tmp_path, **settings)
+    assert stage(shortening, "appendix_consolidate").calls == (0, stage(shortening, "update").calls[1])
+    for name in settings:
+        other = planned(tmp_path, **(settings | {name: 0 if "threshold" in name else False}))
+        assert "appendix_consolidate" not in [entry.stage for entry in other.stages]
+    growing, plain = planned(tmp_path, **settings), planned(tmp_path)
+    assert stage(growing, "gate").usage[1].fresh_tokens > stage(plain, "gate").usage[1].fresh_tokens
 
 
 def test_the_price_comes_from_the_configuration(tmp_path: Path) -> None:

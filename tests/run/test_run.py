@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.bench import Bench, OpenBench, rule
 from tests.support.runs import read_json
-from tests.support.values import mean
+from tests.support.values import mean, state
 
 from skillopt.errors import FatalModelError, LimitReached, MeasurementError, SkillOptError
 from skillopt.events import RunEnded, StepCommitted, Warned
@@ -32,7 +33,11 @@ def skip(bench: Bench) -> Step:
 
 def test_an_epoch_is_one_pass_over_the_training_split(open_bench: OpenBench) -> None:
     bench = open_bench(splits={"train": range(20, 27)}, settings={"train.batch_size": 3, "train.num_epochs": 2})
-    passes = [list(bench.batches(epoch)) for epoch in bench.epochs()]
+    first = state(step=0)
+    passes = [
+        [bench.batch(replace(first, epoch=epoch, step=(epoch - 1) * 3 + number)) for number in (1, 2, 3)]
+        for epoch in bench.epochs()
+    ]
     assert [[len(batch) for batch in batches] for batches in passes] == [[3, 3, 1]] * 2
     assert (bench.steps_per_epoch, bench.total_steps) == (3, 6)
     ids = [[task.id for batch in batches for task in batch] for batches in passes]

@@ -107,7 +107,7 @@ def test_every_stage_of_a_step_can_be_read(finished: Finished) -> None:
         names = {path.name for path in directory.iterdir()}
         assert names - {"patches", "selection_eval"} == {
             "rollout", "merged_patch.json", "ranked_edits.json", "edit_apply_report.json", "candidate_skill.md",
-            "step_record.json", "dropped_replies.json",
+            "step_record.json", "dropped_replies.json", "memorised.json",
         }  # fmt: skip
         batch = {row["id"] for row in read_json(directory / "rollout" / "results.json")}
         for outcome in read_json(directory / "edit_apply_report.json"):

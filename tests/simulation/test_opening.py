@@ -13,8 +13,8 @@ from skillopt.simulation.world import World
 
 @pytest.mark.parametrize("prefix", ["", "simulated:"])
 def test_a_name_with_parameters_opens_that_model(prefix: str) -> None:
-    target = open_simulated(f"{prefix}target?seed=7&noise=0.1&rules=6&tasks=30&rules_per_task=2")
-    wanted = SimulatedTarget(World(7, rules=6, tasks=30, rules_per_task=2), noise=0.1)
+    target = open_simulated(f"{prefix}target?seed=7&noise=0.1&lapse=0.3&rules=6&tasks=30&rules_per_task=2")
+    wanted = SimulatedTarget(World(7, rules=6, tasks=30, rules_per_task=2), noise=0.1, lapse=0.3)
     assert target.identity == wanted.identity
     optimizer = open_simulated(f"{prefix}optimizer?useful=1&useless=0&harmful=0&malformed=0.5&most_edits=2")
     assert (
@@ -39,6 +39,7 @@ def test_a_bare_name_takes_every_default() -> None:
         ("target?seed=x", "seed is 'x'; it must be a whole number"),
         ("target?seed=1.5", "seed is '1.5'; it must be a whole number"),
         ("target?noise=", "noise is ''; it must be a number"),
+        ("target?lapse=2", "lapse is 2.0; it must be a number from 0 to 1"),
         ("target?noise=nan", "noise is nan; it must be a number from 0 to 1"),
         ("target?noise", "NAME=VALUE"),
         ("target?rules=0", "rules is 0"),

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 from skillopt.models.base import ChatRequest, ReplySchema
+from skillopt.models.structured import Reply
 from skillopt.prompts import render, slots
-from skillopt.simulation.reading import ShownEdit, lacking, list_item, shown_edits, stage_of
+from skillopt.simulation.reading import ShownEdit, Stage, lacking, list_item, shown_edits, stage_of
 from skillopt.simulation.world import World
+from skillopt.step.appendix import ConsolidationReply
+from skillopt.step.budget import BudgetReply
 from skillopt.step.replies import EditsReply, MergeReply, RankingReply
+from skillopt.step.rewrite import RewriteReply
+from skillopt.step.skill_aware import SkillAwareReply
 from skillopt.types import Message, Place
 
 WORLD = World(7)
@@ -21,7 +27,7 @@ def over_the_wire(text: str, schema: ReplySchema | None = None) -> ChatRequest:
     return ChatRequest((Message("user", text),), Place(""), schema)
 
 
-@pytest.mark.parametrize("stage", ["reflect", "aggregate", "select", "update", "slow_update", "meta_skill"])
+@pytest.mark.parametrize("stage", get_args(Stage))
 def test_in_process_the_place_says_which_stage_asks(stage: str) -> None:
     request = ChatRequest((Message("user", "selected_indices"),), Place(stage), RankingReply.reply_schema())
     assert stage_of(request) == stage
@@ -32,14 +38,23 @@ def test_in_process_the_place_says_which_stage_asks(stage: str) -> None:
     [
         (f"Task: {QUESTION}", EditsReply, "reflect"),
         ("number 0 was not found", EditsReply, "update"),
+        (f"Task: {QUESTION}", SkillAwareReply, "reflect"),
+        ("shorten these", ConsolidationReply, "appendix_consolidate"),
         ("merge these", MergeReply, "aggregate"),
+        (f"rewrite for {QUESTION}", RewriteReply, "rewrite"),
+        ("how many of these edits", BudgetReply, "budget"),
         (f"rank these; one speaks of {QUESTION}", RankingReply, "select"),
     ],
 )
-def test_over_the_wire_the_form_of_the_reply_tells_the_stage(
-    text: str, schema: type[EditsReply | RankingReply], stage: str
-) -> None:
+def test_over_the_wire_the_form_of_the_reply_tells_the_stage(text: str, schema: type[Reply], stage: str) -> None:
     assert stage_of(over_the_wire(text, schema.reply_schema())) == stage
+
+
+@pytest.mark.parametrize("stage", ["reflect", "update"])
+def test_a_rewrite_is_told_by_the_form_of_its_reply(stage: str) -> None:
+    """Two stages ask for one; their place alone would mean edits."""
+    request = ChatRequest((Message("user", QUESTION),), Place(stage), RewriteReply.reply_schema())
+    assert stage_of(request) == "rewrite"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +65,10 @@ def test_over_the_wire_the_form_of_the_reply_tells_the_stage(
         ('Merge these. Reply with {"edits": [...], "drop_all_reason": "..."}', "aggregate"),
         ('Rank these edits. Reply with {"selected_indices": [...]}', "select"),
         (f'{QUESTION} Reply with {{"slow_update_content": "..."}}', "slow_update"),
+        ('Reply with {"consolidated_notes": ["..."]}', "appendix_consolidate"),
         ('Reply with {"meta_skill_content": "..."}', "meta_skill"),
+        ('Reply with {"learning_rate": 3}', "budget"),
+        (f'{QUESTION} Reply with {{"new_skill": "..."}}', "rewrite"),
         ("Reply with OK.", None),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skillopt.models.base import ChatRequest
+from skillopt.simulation.lapses import lapsed_codes, reminder
 from skillopt.simulation.target import SimulatedTarget, complaints
 from skillopt.simulation.world import World
 from skillopt.types import Message, Place
@@ -116,12 +117,44 @@ async def test_a_slip_is_a_wrong_answer_of_the_right_form() -> None:
     assert answer.startswith(task.rules[0].word)
 
 
+async def solved(target: SimulatedTarget, skill: str, *, repeat: int = 0) -> set[str]:
+    return {
+        task.id for task in WORLD.tasks if await last_line(target, skill, task.question, repeat=repeat) == task.answer
+    }
+
+
+async def test_a_target_that_lapses_does_not_follow_what_stands_in_its_skill_and_says_so() -> None:
+    """No edit helps there, since the rule stands in the skill already; a reminder does."""
+    target, skill = SimulatedTarget(WORLD, lapse=0.5), WORLD.perfect_skill()
+    kept = await solved(target, skill)
+    assert abs(len(kept) / len(WORLD.tasks) - 0.5) < 0.1
+    for task in WORLD.tasks[:20]:
+        said = (await target.reply(request(skill, task.question))).text
+        assert lapsed_codes(said) == (() if task.id in kept else (task.rules[0].code,))
+    reworded = await solved(target, f"{skill}- Be brief.\n")
+    assert reworded == kept, "a lapse is drawn from the task, whatever the skill"
+    assert await solved(target, skill, repeat=1) != kept
+
+    reminded, other = WORLD.rules[0], WORLD.rules[1]
+    better = await solved(target, f"{skill}- {reminder([reminded.code])}\n")
+    gained = {task.rules[0].code for task in WORLD.tasks if task.id in better - kept}
+    assert (kept <= better, gained) == (True, {reminded.code})
+    both = await solved(target, f"{skill}- {reminder([reminded.code, other.code])}\n")
+    assert {task.rules[0].code for task in WORLD.tasks if task.id in both - kept} == {reminded.code, other.code}
+
+
+async def test_where_it_knows_no_rule_it_cannot_lapse() -> None:
+    question = WORLD.tasks[0].question
+    for lapse in (0.0, 1.0):
+        said = (await SimulatedTarget(WORLD, lapse=lapse).reply(request("", question))).text
+        assert complaints(said) == ({WORLD.tasks[0].rules[0].code}, set())
+        assert lapsed_codes(said) == ()
+
+
 def test_its_identity_changes_with_all_that_determines_a_reply() -> None:
     others = (
-        SimulatedTarget(World(8)),
-        SimulatedTarget(World(7, rules=3)),
-        SimulatedTarget(WORLD, noise=0.1),
-        SimulatedTarget(WORLD, wavering=0.5),
+        *(SimulatedTarget(World(8)), SimulatedTarget(World(7, rules=3))),
+        *(SimulatedTarget(WORLD, noise=0.1), SimulatedTarget(WORLD, lapse=0.1), SimulatedTarget(WORLD, wavering=0.5)),
     )
     assert all(other.identity != SimulatedTarget(WORLD).identity for other in others)
     assert SimulatedTarget(World(7)).identity == SimulatedTarget(WORLD).identity

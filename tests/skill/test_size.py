@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.skill.size import estimate_tokens
+from skillopt.skill.size import estimate_tokens, nearly_full, size_warning
 
 ENGLISH = (
     "The skill document is Markdown that a frozen model reads before it works. Each step proposes bounded edits, and "
@@ -56,3 +56,11 @@ def test_a_text_without_any_space_is_not_taken_for_one_token() -> None:
 
 def test_twice_a_text_is_about_twice_its_size() -> None:
     assert estimate_tokens(ENGLISH * 50) == 50 * estimate_tokens(ENGLISH)
+
+
+@pytest.mark.parametrize(("tokens", "told"), [(80, ""), (81, "81 of at most 100"), (100, "100%"), (101, "above")])
+def test_a_warning_comes_above_four_fifths_of_the_limit_and_another_one_above_all_of_it(tokens: int, told: str) -> None:
+    """F117."""
+    warning = size_warning(tokens, 100)
+    assert told in warning
+    assert bool(warning) == bool(told) == nearly_full(tokens, 100)

@@ -26,7 +26,18 @@ from skillopt.simulation.scripted import Said
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State
 from skillopt.step.gate import decide, gate, with_fresh_score
-from skillopt.types import Action, Decision, EditOutcome, EditState, Place, Rollout, SignTest, Task
+from skillopt.types import (
+    Action,
+    Decision,
+    EditOutcome,
+    EditState,
+    Place,
+    Rewrite,
+    RewriteOutcome,
+    Rollout,
+    SignTest,
+    Task,
+)
 
 Scores = Sequence[tuple[int, float] | int | None]
 """Of one task each: (hard, soft), or hard alone; None where it could not be measured."""
@@ -536,6 +547,27 @@ async def test_a_candidate_equal_to_the_current_skill_is_neither_measured_nor_ju
     decision = await gate(bench, at, Candidate(at.current.skill, outcomes, changed=False))
     assert (decision.action, decision.accepted, decision.candidate_score) == (action, False, None)
     assert (decision.rollouts, decision.sign_test, bench.target.requests) == ((), None, [])
+
+
+@pytest.mark.parametrize(
+    ("states", "action", "reason"),
+    [
+        ((EditState.INVALID,), Action.SKIP_NO_REWRITE, "no rewrite that can be used: it is invalid"),
+        ((EditState.PROTECTED, EditState.OVER_BUDGET), Action.SKIP_NO_REWRITE, "it is protected; it is over_budget"),
+        ((EditState.INVALID, EditState.DUPLICATE), Action.SKIP_NO_CHANGE, "the rewrite changes nothing"),
+    ],
+)
+async def test_a_rewrite_that_makes_no_candidate_says_why(
+    open_bench: OpenBench, states: tuple[EditState, ...], action: Action, reason: str
+) -> None:
+    """F51: the current skill stays, and nothing is measured."""
+    bench = open_bench()
+    at = await current_of(bench, rule(4))
+    rewrites = tuple(RewriteOutcome(Rewrite(""), state, f"it is {state}") for state in states)
+    suggested = (EditOutcome(append("x"), EditState.SUGGESTED),)
+    decision = await gate(bench, at, Candidate(at.current.skill, suggested, rewrites=rewrites))
+    assert (decision.action, bench.target.requests) == (action, [])
+    assert reason in decision.reason
 
 
 async def test_a_candidate_that_comes_back_is_not_paid_again(open_bench: OpenBench) -> None:

@@ -70,7 +70,7 @@ async def test_the_budget_shown_is_the_scheduled_one(open_bench: OpenBench, kind
     await reflect(bench, state(budget=3), kind)
     text = text_of(bench.optimizer.requests[0])
     assert "at most 3 edits" in text
-    assert "8" not in text
+    assert "at most 8 edits" not in text
 
 
 async def test_a_budget_of_zero_asks_nothing(open_bench: OpenBench) -> None:
@@ -261,3 +261,26 @@ async def test_a_provider_that_fails_ends_the_run(open_bench: OpenBench, error: 
     bench = open_bench(optimizer=lambda _: error, settings={"gradient.minibatch_size": 1})
     with pytest.raises(type(error), match=str(error)):
         await reflect(bench, state(), FAILURES)
+
+
+def cites(content: str, *task_ids: Any) -> dict[str, Any]:
+    return {"op": "append", "content": content, "task_ids": list(task_ids)}
+
+
+async def test_where_edits_are_vetted_each_has_the_tasks_that_its_analyst_cited(open_bench: OpenBench) -> None:
+    """More 11. An id that was not shown is dropped and counted; an edit that cites none is for the whole minibatch."""
+    reply = {"edits": [cites("a", "t2"), cites("b", "t9", "t1"), cites("c"), "no edit", cites("d", "t7", "t8")]}
+    bench = open_bench(optimizer=lambda _: reply, settings={"evaluation.vet": 1, "optimizer.learning_rate": 9})
+    (patch,) = await reflect(bench, state(budget=9), FAILURES[:3])
+    shown = patch.task_ids
+    assert [edit.task_ids for edit in patch.edits] == [("t2",), ("t1",), shown, shown]
+    assert sorted(shown) == ["t0", "t1", "t2"]
+    assert (bench.counted["unknown_task_ids"], len(patch.discarded)) == (3, 1)
+
+
+async def test_where_they_are_not_vetted_citations_are_no_part_of_the_form(open_bench: OpenBench) -> None:
+    bench = open_bench(optimizer=lambda _: {"edits": [cites("a", "t2", "t9")]})
+    (patch,) = await reflect(bench, state(), FAILURES[:3])
+    assert (patch.edits[0].task_ids, bench.counted["unknown_task_ids"]) == (patch.task_ids, 0)
+    (request,) = bench.optimizer.requests
+    assert "task_ids" not in text_of(request) + json.dumps(request.schema and dict(request.schema.schema))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from skillopt.models.base import ReplySchema
 from skillopt.step.replies import EditsReply, MergeReply, RankingReply, as_object, edits_schema, read_edits, shown
 from skillopt.types import Edit, EditOperation, EditState
 
@@ -134,3 +135,22 @@ def test_a_skill_without_lines_offers_nothing_but_append() -> None:
 def test_targets_are_free_where_the_lines_are_unknown_or_too_much_for_a_schema(lines: tuple[str, ...] | None) -> None:
     kinds = edits_schema(lines).schema["properties"]["edits"]["items"]["anyOf"]  # type: ignore[index,call-overload]
     assert kinds[1]["properties"]["target"] == {"type": "string"}
+
+
+def kinds_of(schema: ReplySchema) -> list[Any]:
+    """The schemas of each kind of edit."""
+    return schema.schema["properties"]["edits"]["items"]["anyOf"]  # type: ignore[index,call-overload,return-value]
+
+
+def test_an_edit_can_cite_no_task_but_those_that_are_shown() -> None:
+    kinds = kinds_of(edits_schema(("Be brief.",), task_ids=["t1", "t2", "t1"]))
+    assert len(kinds) == len(EditOperation)
+    for kind in kinds:
+        assert kind["properties"]["task_ids"] == {"type": "array", "items": {"type": "string", "enum": ["t1", "t2"]}}
+        assert "task_ids" in kind["required"]
+    assert all("task_ids" not in kind["properties"] for kind in kinds_of(edits_schema(("Be brief.",))))
+
+
+def test_more_ids_than_a_schema_can_hold_are_free() -> None:
+    kinds = kinds_of(edits_schema(None, task_ids=[str(number) for number in range(251)]))
+    assert kinds[0]["properties"]["task_ids"]["items"] == {"type": "string"}

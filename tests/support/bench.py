@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pytest
 
@@ -27,8 +27,11 @@ from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.models import Models
 from skillopt.run.run import Run
-from skillopt.run.setup import prepare
+from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.scripted import Script, ScriptedModel
+
+Row: TypeAlias = Callable[[str, int], Mapping[str, Any]]
+"""A task's row in the data, by its split and number."""
 
 IN_MEMORY = Path(":memory:")
 """SQLite's name for a database without a file: the real store, spared the disk's waits."""
@@ -44,6 +47,11 @@ def look_up(request: ChatRequest) -> str:
 def rule(number: int, answer: str | None = None) -> str:
     """The line of a skill that solves task N, or answers it wrong."""
     return f"q{number} = {answer or f'a{number}'}"
+
+
+def short_row(_split: str, number: int) -> Mapping[str, str]:
+    """The task `tN`: the question `qN` with the answer `aN`."""
+    return {"id": f"t{number}", "question": f"q{number}", "answer": f"a{number}"}
 
 
 def appends(*contents: str) -> dict[str, Any]:
@@ -80,6 +88,7 @@ def text_of(request: ChatRequest) -> str:
 class Bench(Run):
     """The real run, with what it counted and emitted kept in sight."""
 
+    setup: Setup
     target: ScriptedModel
     optimizer: ScriptedModel
 
@@ -114,13 +123,14 @@ class OpenBench(Protocol):
         splits: Mapping[str, Sequence[int]] | None = None,
         settings: Mapping[str, Any] | None = None,
         evidence: Path = IN_MEMORY,
+        row: Row = short_row,
     ) -> Bench: ...
 
 
-def write_world(directory: Path, *, skill: str, splits: Mapping[str, Sequence[int]]) -> Path:
+def write_world(directory: Path, *, skill: str, splits: Mapping[str, Sequence[int]], row: Row = short_row) -> Path:
     """Write the data, the seed skill and a configuration; return the latter's path."""
     for name, numbers in splits.items():
-        rows = ({"id": f"t{number}", "question": f"q{number}", "answer": f"a{number}"} for number in numbers)
+        rows = (row(name, number) for number in numbers)
         (directory / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (directory / "seed.md").write_text(skill, "utf-8")
     path = directory / "config.yaml"
@@ -140,7 +150,8 @@ def open_bench(tmp_path: Path) -> Iterator[OpenBench]:
     """Open benches that close at the end of the test.
 
     `optimizer` and `target` are scripts or models; `skill` is the seed; `splits` names the tasks of each split by
-    number; `settings` are those of the configuration, by dotted key; `evidence` is kept where two benches share it.
+    number; `settings` are those of the configuration, by dotted key; `evidence` is kept where two benches share it;
+    `row` makes a task of its split and number.
     """
     with ExitStack() as stack:
 
@@ -152,8 +163,9 @@ def open_bench(tmp_path: Path) -> Iterator[OpenBench]:
             splits: Mapping[str, Sequence[int]] | None = None,
             settings: Mapping[str, Any] | None = None,
             evidence: Path = IN_MEMORY,
+            row: Row = short_row,
         ) -> Bench:
-            path = write_world(tmp_path, skill=skill, splits={**SPLITS, **(splits or {})})
+            path = write_world(tmp_path, skill=skill, splits={**SPLITS, **(splits or {})}, row=row)
             overrides = [f"{key}={json.dumps(value)}" for key, value in (settings or {}).items()]
             setup = prepare(load_config(path, overrides))
             directory = tmp_path / "run"
@@ -167,6 +179,7 @@ def open_bench(tmp_path: Path) -> Iterator[OpenBench]:
                 events=stack.enter_context(EventLog(directory / "events.jsonl")),
                 accounts=Accounts(Prices(setup.config.model, on=date(2026, 1, 1))),
             )
+            bench.setup = setup
             bench.target, bench.optimizer = models.target, models.optimizer  # type: ignore[assignment]
             return bench
 

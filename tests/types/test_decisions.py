@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -40,7 +41,15 @@ def test_the_actions_have_the_public_names() -> None:
         "force_accept",
         "skip_no_patches",
         "skip_no_change",
+        "skip_no_rewrite",
         "skip_unmeasured",
         "no_content",
         "skip_repeated",
+        "deferred",
     }
+
+
+def test_the_optimizer_reads_the_reason_without_tasks_where_there_is_one() -> None:
+    decision = Decision(Action.REJECT, "1 task broke (t4)", Fraction(1, 2))
+    assert decision.told == "1 task broke (t4)"
+    assert replace(decision, without_tasks="1 task broke").told == "1 task broke"

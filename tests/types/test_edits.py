@@ -19,7 +19,7 @@ def test_the_operations_have_the_public_names() -> None:
     ]
 
 
-def test_an_edit_ends_in_one_of_seven_states() -> None:
+def test_an_edit_ends_in_one_of_these_states() -> None:
     """F57."""
     assert {state.value for state in EditState} == {
         "applied",
@@ -29,6 +29,9 @@ def test_an_edit_ends_in_one_of_seven_states() -> None:
         "duplicate",
         "invalid",
         "over_budget",
+        "memorised",
+        "vetted_out",
+        "suggested",
     }
 
 

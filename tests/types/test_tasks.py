@@ -52,6 +52,31 @@ def test_what_a_score_says_is_text(name: str, value: object) -> None:
         Score(0, 0.0, **texts)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -0.1, 1.1, 2])
+def test_what_is_no_share_is_no_criterion(value: float) -> None:
+    """F17, F24, More 3: as for the other scores."""
+    with pytest.raises(ValueError, match="criterion 'right' is"):
+        Score(0, 0.0, criteria={"right": value})
+
+
+@pytest.mark.parametrize("criteria", [None, [("a", 1)], {"a": "1"}, {"a": None}, {1: 0.5}, {"": 0.5}])
+def test_criteria_are_numbers_by_name(criteria: Any) -> None:
+    with pytest.raises(TypeError, match=r"criteri(a|on)"):
+        Score(0, 0.0, criteria=criteria)
+
+
+def test_criteria_are_kept_as_numbers_in_the_order_of_their_names_and_cannot_be_changed() -> None:
+    given = {"right": True, "brief": 0}
+    score = Score(0, 0.0, criteria=given)
+    given["right"] = False
+    assert list(score.criteria.items()) == [("brief", 0.0), ("right", 1.0)]
+    assert {type(value) for value in score.criteria.values()} == {float}
+    assert score == Score(0, 0.0, criteria={"brief": 0.0, "right": 1.0})
+    assert hash(score) == hash(Score(0, 0.0, criteria={"brief": 0.0, "right": 1.0}))
+    with pytest.raises(TypeError):
+        score.criteria["right"] = 0.0  # type: ignore[index]
+
+
 def test_a_score_is_kept_as_numbers_of_its_types() -> None:
     score = Score(True, 1)
     assert (score.hard, type(score.hard), type(score.soft)) == (1, int, float)

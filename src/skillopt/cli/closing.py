@@ -35,6 +35,7 @@ def show_outcome(outcome: Outcome) -> None:
             table.add_row(name, _scores(seed), _scores(best), difference)
     show_table(table)
     _show_final(summary)
+    _show_size(summary)
     _show_held_out(outcome)
     _show_diff(outcome)
     _show_usage(summary["total_usage"])
@@ -57,6 +58,19 @@ def _show_final(summary: Mapping[str, Any]) -> None:
         number = final["passes"]["n"]
         passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
         say(f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %.")
+
+
+def _show_size(summary: Mapping[str, Any]) -> None:
+    """Say how the current skill grew, epoch by epoch."""
+    epochs = summary.get("epoch_stats")
+    if not epochs:
+        return
+    ends = ", ".join(
+        f"{one['skill_tokens_at_epoch_end']} after epoch {one['epoch']} ({one['skill_tokens_growth']:+d})"
+        for one in epochs
+    )
+    start = epochs[0]["skill_tokens_at_epoch_end"] - epochs[0]["skill_tokens_growth"]
+    say(f"Size of the current skill in tokens (estimated): {start} at the start, {ends}")
 
 
 def _scores(scores: Mapping[str, Any]) -> str:

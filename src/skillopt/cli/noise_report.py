@@ -22,7 +22,7 @@ def show_noise(setup: Setup, report: NoiseReport, *, directory: Path) -> None:
     config, noise = setup.config, report.noise
     if simulated(config, roles=("target",)):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
-    metric = config.evaluation.gate_metric
+    metric = config.evaluation.compared
     scores = ", ".join(_percent(float(mean)) for mean in noise.means)
     say(f"The seed skill on {noise.tasks} selection tasks, {len(noise.means)} passes ({metric}): {scores}")
     if report.unmeasured:

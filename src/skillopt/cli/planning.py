@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from skillopt.cli.terminal import new_table, say, show_table
-from skillopt.run.plan import Plan, PlannedStage
+from skillopt.run.planned import Plan, PlannedStage
 
 _COLUMNS = ("stage", "role", "calls", "tokens in", "tokens out", "dollars")
 _UNKNOWN = "unknown"

@@ -100,9 +100,21 @@ def _step_line(event: StepCommitted) -> str:
     selection = f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])}){_passes(record)}"
     if record["step"] == 0:
         return f"baseline: selection {selection}"
-    training = f"train {record['rollout_solved']}/{record['rollout_n']}"
-    where = f"step {record['step']} (epoch {record['epoch']})"
-    return f"{where}: {training}, selection {selection}: {record['action']}, {plain(str(record['reason']))}"
+    training = f"train {record['rollout_solved']}/{record['rollout_n']}{_known(record)}"
+    where, size = f"step {record['step']} (epoch {record['epoch']})", _size(record)
+    return f"{where}: {training}, selection {selection}, {size}: {record['action']}, {plain(str(record['reason']))}"
+
+
+def _size(record: Mapping[str, Any]) -> str:
+    return f"skill {record['skill_tokens']} tokens"
+
+
+def _known(record: Mapping[str, Any]) -> str:
+    """Say how all training tasks seen so far stood the last time, where the batch was drawn from those that failed."""
+    if record.get("sampling") != "unsolved":
+        return ""
+    count, seen, share = (record[f"train_known_{name}"] for name in ("solved", "n", "acc"))
+    return f" (all seen: {count}/{seen}, {percent(share)})"
 
 
 def _passes(record: Mapping[str, Any]) -> str:
@@ -118,7 +130,8 @@ def _epoch_line(event: EpochStageCommitted) -> str:
     assert isinstance(value, dict), "a stage between epochs stands in the record under its name"
     selection = f"{event.record['val_solved']}/{event.record['val_n']} ({percent(event.record['val_acc'])})"
     name = event.stage.replace("_", " ")
-    return f"{name} (epoch {event.epoch}): selection {selection}: {value['action']}, {plain(str(value['reason']))}"
+    where, size = f"{name} (epoch {event.epoch})", _size(event.record)
+    return f"{where}: selection {selection}, {size}: {value['action']}, {plain(str(value['reason']))}"
 
 
 def percent(value: object) -> str:

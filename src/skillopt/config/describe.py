@@ -94,6 +94,17 @@ def field_at(section: type[BaseModel], path: KeyPath) -> FieldInfo | None:
     return field
 
 
+def kind_at(section: type[BaseModel], path: KeyPath) -> Kind | None:
+    """Describe what a key may hold, be it one inside a plain mapping; None where there is no such key."""
+    field = field_at(section, path)
+    if field is None:
+        return None
+    within = len(path) > 1 and field_at(section, path[:-1]) is field
+    if within and get_origin(field.annotation) is dict:
+        return kind(get_args(field.annotation)[1])
+    return kind_of_field(field)
+
+
 def _constraints(metadata: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         constraint for item in metadata for constraint in (item.metadata if isinstance(item, FieldInfo) else (item,))

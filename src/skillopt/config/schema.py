@@ -7,10 +7,13 @@ default except the two models; unknown keys are errors.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
+
+from pydantic import model_validator
 
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.evaluation_settings import EvaluationSettings
+from skillopt.config.limit_settings import LimitSettings
 from skillopt.config.model_settings import ModelSettings
 from skillopt.config.section import Section
 from skillopt.config.training_settings import GradientSettings, OptimizerSettings, SkillSettings, TrainSettings
@@ -37,5 +40,16 @@ class Config(Section):
     """Limits of the trained document."""
     evaluation: EvaluationSettings = EvaluationSettings()
     """Gate and final test."""
+    limits: LimitSettings = LimitSettings()
+    """What the run may use at most."""
     env: EnvSettings = EnvSettings()
     """Tasks and environment."""
+
+    @model_validator(mode="after")
+    def _vetting_takes_edits(self) -> Self:
+        if self.evaluation.vet and self.optimizer.skill_update_mode != "patch":
+            raise ValueError(
+                f"evaluation.vet tries edits one by one, and optimizer.skill_update_mode "
+                f"{self.optimizer.skill_update_mode} applies none; leave out evaluation.vet, or use patch"
+            )
+        return self

@@ -17,9 +17,19 @@ class TrainSettings(Section):
     train_size: Count = 0
     """Number of training tasks to use: the first N. 0 means all of them."""
     batch_size: Positive = 40
-    """Training tasks a step."""
+    """Training tasks of one batch; a step reads one batch unless `accumulation` says more."""
+    accumulation: Positive = 1
+    """Batches a step: each is rolled out and reflected on by itself, and the edits of all are aggregated together."""
+    sampling: Literal["all", "unsolved"] = "all"
+    """Which tasks a step's batch is drawn from: every epoch is one pass over all of them, or only those that were not
+    seen yet or failed when they were last rolled out."""
     seed: int = 42
     """Seed from which every random choice of the training is derived."""
+
+    @property
+    def tasks_per_step(self) -> int:
+        """Most training tasks of one step."""
+        return self.batch_size * self.accumulation
 
 
 class GradientSettings(Section):
@@ -44,8 +54,15 @@ class OptimizerSettings(Section):
     """Most edits a step. 0 applies nothing."""
     min_learning_rate: Count | None = None
     """Most edits a step at the end of a decaying schedule; by default 2, or `learning_rate` where that is lower."""
-    lr_scheduler: Literal["constant", "linear", "cosine"] = "cosine"
-    """How the edit budget goes from `learning_rate` to `min_learning_rate`."""
+    lr_scheduler: Literal["constant", "linear", "cosine", "autonomous"] = "cosine"
+    """How the edit budget goes from `learning_rate` to `min_learning_rate`; autonomous leaves it to the optimizer, as
+    `lr_control_mode` autonomous does."""
+    lr_control_mode: Literal["fixed", "autonomous", "none"] = "fixed"
+    """Who clips a step: the schedule (fixed); the optimizer, which names the budget of each step with its reasons, at
+    most 4 times `learning_rate` (autonomous); or nobody, so that all merged edits survive (none)."""
+    skill_update_mode: Literal["patch", "rewrite_from_suggestions", "full_rewrite_minibatch"] = "patch"
+    """What makes the candidate: the selected edits one by one (patch); a rewrite of the whole skill with the selected
+    edits as suggestions; or a whole rewrite that each reflection proposes, of which the first usable one is taken."""
     near_duplicate: Annotated[float, Field(ge=0.0, le=100.0)] = 90.0
     """Similarity (0 to 100) from which two edits are merged without a model; 100 merges equal ones only."""
     rejection_memory: Literal["run", "epoch", "off"] = "run"
@@ -54,6 +71,14 @@ class OptimizerSettings(Section):
     redraw: Count = 0
     """How often a step whose candidate was rejected reflects again on the same trajectories, with what was lost before
     its eyes. It costs calls of the optimizer and of the gate, no new training rollouts."""
+    use_skill_aware_reflection: bool = False
+    """Judge each failure: where the skill is wrong or silent, edit it; where the target did not follow it, write a
+    short reminder into the skill's appendix. Edits and reminders of a step pass the gate together."""
+    skill_aware_appendix_source: Literal["both", "failure_only"] = "both"
+    """Which reflections may write reminders: those on failures and on successes, or those on failures only."""
+    skill_aware_consolidate_threshold: Count = 0
+    """Reminders above which one call of the optimizer writes the appendix in fewer; kept only if it shrinks. 0 never
+    asks."""
     use_slow_update: bool = True
     """At the end of every epoch from the second on, look back and write guidance into the skill's protected section."""
     slow_update_samples: Positive = 20
@@ -72,9 +97,43 @@ class OptimizerSettings(Section):
         """The value of `min_learning_rate`, or its default."""
         return min(2, self.learning_rate) if self.min_learning_rate is None else self.min_learning_rate
 
+    @property
+    def budget_control(self) -> Literal["fixed", "autonomous", "none"]:
+        """The value of `lr_control_mode`; a schedule that is left to the optimizer says the same as autonomous."""
+        return "autonomous" if self.lr_scheduler == "autonomous" else self.lr_control_mode
+
+    @property
+    def whole_rewrites(self) -> bool:
+        """Whether reflections write whole skills, so that there are neither edits nor a budget for them."""
+        return self.skill_update_mode == "full_rewrite_minibatch"
+
+    @model_validator(mode="after")
+    def _notes_beside_edits(self) -> Self:
+        if self.whole_rewrites and self.use_skill_aware_reflection:
+            raise ValueError(
+                "skill_update_mode full_rewrite_minibatch writes whole skills in place of edits and reminders; leave "
+                "out use_skill_aware_reflection, or use patch or rewrite_from_suggestions"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_who_clips(self) -> Self:
+        if self.lr_scheduler == "autonomous" and self.lr_control_mode == "none":
+            raise ValueError(
+                "lr_scheduler autonomous lets the optimizer name the edit budget and lr_control_mode none asks for "
+                "none; leave one of them out"
+            )
+        if self.whole_rewrites and self.budget_control == "autonomous":
+            raise ValueError(
+                "skill_update_mode full_rewrite_minibatch has no edits, so there is no budget for the optimizer to "
+                "name; leave out lr_control_mode and lr_scheduler autonomous, or use rewrite_from_suggestions"
+            )
+        return self
+
     @model_validator(mode="after")
     def _minimum_below_maximum(self) -> Self:
-        if self.lr_scheduler != "constant" and self.lowest_learning_rate > self.learning_rate:
+        decays = self.lr_scheduler in ("linear", "cosine") and self.budget_control != "none"
+        if decays and self.lowest_learning_rate > self.learning_rate:
             raise ValueError(
                 f"min_learning_rate is {self.min_learning_rate}, above learning_rate {self.learning_rate}; "
                 "lower it or raise learning_rate"
@@ -87,3 +146,9 @@ class SkillSettings(Section):
 
     max_tokens: Positive = 8000
     """Most tokens of the skill (estimated, no download); an edit that would exceed it is refused."""
+    memorising: Literal["allow", "flag", "refuse"] = "flag"
+    """What becomes of new text that copies training tasks, questions or expected answers: `allow` does not look, `flag`
+    counts and shows it, `refuse` does not let it into the skill, and tells the optimizer so."""
+    memorising_ngram: Positive = 8
+    """How many words in a row, or twice as many characters of a script without spaces, are a copy of a task. A shorter
+    text of a task counts where it is copied whole."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from skillopt.config.describe import Kind, field_at, kind_of_field, settings
+from skillopt.config.describe import Kind, kind_at, settings
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.provenance import KeyPath, Origin, Provenance
-from skillopt.config.public_keys import advice
+from skillopt.config.public_keys import advice, value_to_write
 from skillopt.config.schema import Config
 from skillopt.config.secrets import found_secrets, shown
 from skillopt.errors import ConfigError
@@ -146,10 +146,9 @@ def _problem(
         section = not isinstance(detail["input"], str | int | float)
         return Problem(f"{key}: {reason}" if section else f"{key} is {shown(path, detail['input'])}; {reason}", origin)
     value: JsonValue = detail["input"]
-    field = field_at(schema, inner)
-    allowed = kind_of_field(field) if field else Kind(detail["msg"])
+    allowed = kind_at(schema, inner) or Kind(detail["msg"])
     text = f"{key} is {shown(path, value)}; it must be: {allowed}"
-    return Problem(text + _correction(detail["type"], value, allowed), origin)
+    return Problem(text + _correction(detail["type"], value, allowed, key=path[-1]), origin)
 
 
 def _unknown(path: KeyPath, known: Sequence[KeyPath]) -> str:
@@ -164,10 +163,13 @@ def _unknown(path: KeyPath, known: Sequence[KeyPath]) -> str:
     return f"unknown key {key}" + (f"; did you mean {likely}?" if likely else "")
 
 
-def _correction(error_type: str, value: Any, allowed: Kind) -> str:
+def _correction(error_type: str, value: Any, allowed: Kind, *, key: str) -> str:
     if value is None:
         return "; leave the key out for its default"
     if error_type == "literal_error":
+        meant = value_to_write(key, value)
+        if meant:
+            return f"; write {meant}"
         likely = nearest(str(value), allowed.choices)
         return f"; did you mean {likely}?" if likely else ""
     if error_type in ("int_type", "float_type", "bool_type") and isinstance(value, str):

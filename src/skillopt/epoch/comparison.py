@@ -85,7 +85,7 @@ def pair_up(
         if before.score is None or after.score is None:
             continue
         first, second = (
-            gate_value(score, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+            gate_value(score, evaluation.compared, weight=evaluation.gate_mixed_weight)
             for score in (before.score, after.score)
         )
         if first != second:

@@ -30,9 +30,9 @@ def show_previous(state: State, now: Skill) -> str:
 def show_accepted(state: State, *, most: int) -> str:
     """Return the accepted edits, the newest first, at most so many, with the gate's reasons."""
     lines = [
-        f"- {describe(edit)} (step {accepted.step}): {accepted.reason}"
+        f"- {describe(change)} (step {accepted.step}): {accepted.reason}"
         for accepted in reversed(state.accepted)
-        for edit in accepted.edits
+        for change in accepted.changes
     ]
     left_out = [f"- and {len(lines) - most} older"] if len(lines) > most else []
     return "\n".join(lines[:most] + left_out) or "(none)"

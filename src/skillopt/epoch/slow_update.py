@@ -16,8 +16,11 @@ from skillopt.results import SlowUpdate
 from skillopt.skill.document import Skill, holds_marker, unwritable
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
-from skillopt.step.gate import judge, no_verdict
+from skillopt.step.copies import copies_of_tasks, refused_for
+from skillopt.step.gate import judge
+from skillopt.step.limits import show_limits
 from skillopt.step.showing import show_skill
+from skillopt.step.unjudged import no_verdict
 from skillopt.types import Action, Comparison, Decision, Place
 
 _ASKED, _GATED = 0, 2
@@ -46,7 +49,8 @@ async def slow_update(run: StageContext, state: State, epoch: int) -> State:
         decision = no_verdict(state, Action.SKIP_NO_CHANGE, reason, evaluation=run.config.evaluation)
     else:
         decision = await _judge(run, state, candidate)
-    result = SlowUpdate(epoch, comparison, reply.reasoning if reply else "", content, candidate, decision)
+    (copies,) = copies_of_tasks(run, state.current.skill, [content])
+    result = SlowUpdate(epoch, comparison, reply.reasoning if reply else "", content, candidate, decision, copies)
     return run.commit_slow_update(state, result)
 
 
@@ -59,6 +63,7 @@ async def _ask(run: StageContext, state: State, comparison: Comparison) -> SlowU
         most_tokens=str(max(0, min(_MOST_TOKENS, room))),
         previous_skill=show_previous(state, skill),
         skill=show_skill(state),
+        limits=show_limits(run, state),
         guidance=skill.guidance or "(none yet)",
         comparison=show_comparison(comparison, run.config.gradient),
     )
@@ -79,6 +84,10 @@ def _refuse(run: StageContext, state: State, content: str) -> str:
     if tokens > most and tokens > estimate_tokens(skill.text):
         run.count("guidance_over_size")
         return f"with the guidance the skill would have about {tokens} tokens; the limit is {most}"
+    copied = refused_for(run, skill, content)
+    if copied:
+        run.count("guidance_memorised")
+        return f"{copied}, which skill.memorising refuses"
     return ""
 
 

@@ -7,14 +7,15 @@ words; the rule that always holds, strictly higher, is there.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 
 from skillopt.environments.python_code import load_function
 from skillopt.errors import EnvironmentLoadError
 from skillopt.evaluation.repeats import by_task
-from skillopt.evaluation.scores import GateMetric, exact, mean_gate_score
+from skillopt.evaluation.scores import GateMetric, criteria_means, exact, mean_gate_score
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.types import Rollout, SignTest
 
@@ -57,11 +58,15 @@ class Comparison:
         pairs: One for each selection task.
         current_skill: Text of the current skill.
         candidate_skill: Text of the candidate.
+        criteria_before: Mean of each criterion with the current skill, 0 to 1, exact; empty where scores have none.
+        criteria_after: The same with the candidate.
     """
 
     pairs: tuple[TaskPair, ...]
     current_skill: str
     candidate_skill: str
+    criteria_before: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
+    criteria_after: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
 
     @property
     def before(self) -> Fraction:
@@ -107,10 +112,18 @@ def compare(
         hard = (mean_gate_score(side[task], "hard", weight=weight) for side in (first, second))
         return TaskPair(task, first[task][0].task.category, *gate, *hard)
 
-    return Comparison(tuple(map(pair, first)), current_skill, candidate_skill)
+    means = (criteria_means(before), criteria_means(after))
+    return Comparison(tuple(map(pair, first)), current_skill, candidate_skill, *means)
 
 
-def unmet_requirement(comparison: Comparison, *, confidence: float | None, max_regressions: int | None) -> str:
+def unmet_requirement(
+    comparison: Comparison,
+    *,
+    confidence: float | None,
+    max_regressions: int | None,
+    guards: Mapping[str, float] = MappingProxyType({}),
+    name_tasks: bool = True,
+) -> str:
     """Return why a candidate that scores strictly higher is not accepted all the same; "" where it is.
 
     Args:
@@ -118,6 +131,8 @@ def unmet_requirement(comparison: Comparison, *, confidence: float | None, max_r
         confidence: The exact one-sided sign test on the tasks that changed must have a p-value of at most
             1 - confidence; None asks for nothing.
         max_regressions: Most tasks that may break; None asks for nothing.
+        guards: By how much the mean of each of these criteria may fall, 0 to 1.
+        name_tasks: Whether the reason names the tasks that broke.
     """
     test, broken = comparison.sign_test, comparison.broken
     if confidence is not None and Fraction(test.p_value) > 1 - exact(confidence):
@@ -127,10 +142,19 @@ def unmet_requirement(comparison: Comparison, *, confidence: float | None, max_r
         )
     if max_regressions is not None and len(broken) > max_regressions:
         more = f" and {len(broken) - _SHOWN_TASKS} more" if len(broken) > _SHOWN_TASKS else ""
-        named = ", ".join(broken[:_SHOWN_TASKS])
+        named = f" ({', '.join(broken[:_SHOWN_TASKS])}{more})" if name_tasks else ""
         tasks = "task" if len(broken) == 1 else "tasks"
-        return f"{len(broken)} solved {tasks} broke ({named}{more}), and at most {max_regressions} may"
-    return ""
+        return f"{len(broken)} solved {tasks} broke{named}, and at most {max_regressions} may"
+    return "; ".join(filter(None, (_fallen(comparison, name, most) for name, most in guards.items())))
+
+
+def _fallen(comparison: Comparison, name: str, most: float) -> str:
+    """Return by how much a criterion falls, where that is more than it may; "" where it is not."""
+    before, after = comparison.criteria_before[name], comparison.criteria_after[name]
+    if before - after <= exact(most):
+        return ""
+    points = f"{100 * float(before - after):.1f} points, from {100 * float(before):.1f} % to {100 * float(after):.1f} %"
+    return f"criterion {name} fell by {points}, and at most {100 * most:g} points are allowed"
 
 
 def fewest_changes(confidence: float) -> int:
@@ -146,10 +170,17 @@ def fewest_changes(confidence: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an acceptance rule says of a candidate: accepted or not, and why, in words; "" where it gives no reason."""
+    """What an acceptance rule says of a candidate.
+
+    Attributes:
+        accept: Whether it is accepted.
+        reason: Why, in words; "" where it gives no reason.
+        without_tasks: The same without what a selection task may hold, where that is less; else "".
+    """
 
     accept: bool
     reason: str = ""
+    without_tasks: str = ""
 
 
 @dataclass(frozen=True)

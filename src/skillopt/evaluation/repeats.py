@@ -67,16 +67,16 @@ def task_means(rollouts: Iterable[Rollout], metric: GateMetric, *, weight: float
 
 
 def paired_means(
-    before: Sequence[Rollout], after: Sequence[Rollout], metric: GateMetric, *, weight: float
+    before: Sequence[Rollout], after: Sequence[Rollout], metric: GateMetric, *, weight: float, draws: int
 ) -> list[tuple[Fraction, Fraction]]:
     """Return the mean gate scores of two skills on each task, in the order of `after`.
 
-    A task takes part once `after` has as many measured rollouts of it as `before`: a mean of fewer draws would be
-    compared with one of more.
+    A task takes part once `after` has `draws` measured rollouts of it: a first lucky one is no mean. `before` may have
+    more, since its mean is compared, not pass with pass.
     """
     first, second = by_task(before), by_task(after)
     return [
         (mean_gate_score(first[task], metric, weight=weight), mean_gate_score(own, metric, weight=weight))
         for task, own in second.items()
-        if len(own) == len(first.get(task, ()))
+        if len(own) == draws and task in first
     ]

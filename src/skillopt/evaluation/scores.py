@@ -11,10 +11,11 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from skillopt.config.evaluation_settings import EvaluationSettings
-from skillopt.types import Rollout, Score
+from skillopt.errors import EnvironmentLoadError
+from skillopt.types import Criterion, Rollout, Score
 
-GateMetric: TypeAlias = Literal["hard", "soft", "mixed"]
-"""What the gate compares, as `evaluation.gate_metric` spells it."""
+GateMetric: TypeAlias = Literal["hard", "soft", "mixed"] | Criterion
+"""What the gate compares: the score, as `evaluation.gate_metric` spells it, or one criterion of it."""
 
 _LARGEST_DENOMINATOR = 10**6
 """Partial credit counts items or characters, far fewer than this; floats tell such fractions apart without doubt."""
@@ -34,11 +35,13 @@ def gate_value(score: Score, metric: GateMetric, *, weight: float) -> Fraction:
 
     Args:
         score: The task's score.
-        metric: `hard` counts solved tasks, `soft` partial credit, `mixed` is (1 - weight) * hard + weight * soft.
+        metric: `hard` counts solved tasks, `soft` partial credit, `mixed` is (1 - weight) * hard + weight * soft; a
+            criterion counts by its own value.
         weight: Share of partial credit in `mixed`, 0 to 1; the others do not look at it.
 
     Raises:
         ValueError: For an unknown metric, or a weight outside 0 and 1.
+        EnvironmentLoadError: If the score has no such criterion.
     """
     if not 0 <= weight <= 1:
         raise ValueError(f"the weight of partial credit is {weight}; it must be from 0 to 1")
@@ -49,6 +52,9 @@ def gate_value(score: Score, metric: GateMetric, *, weight: float) -> Fraction:
             return exact(score.soft)
         case "mixed":
             return (1 - exact(weight)) * score.hard + exact(weight) * exact(score.soft)
+        case Criterion(name):
+            require_criteria(score, [name])
+            return exact(score.criteria[name])
         case _:  # pyright: ignore[reportUnnecessaryComparison] - a name may come from outside the type checker's sight
             raise ValueError(f"gate metric {metric!r} is unknown; it must be hard, soft or mixed")
 
@@ -71,7 +77,26 @@ def gate_score(rollouts: Iterable[Rollout], evaluation: EvaluationSettings) -> F
     Raises:
         ValueError: If none was measured.
     """
-    return mean_gate_score(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    return mean_gate_score(rollouts, evaluation.compared, weight=evaluation.gate_mixed_weight)
+
+
+def require_criteria(score: Score, names: Iterable[str], *, where: str = "") -> None:
+    """Raise `EnvironmentLoadError`, with the names there are, unless a score has all the named criteria."""
+    missing = [name for name in names if name not in score.criteria]
+    if missing:
+        named, there_are = ", ".join(map(repr, missing)), ", ".join(map(repr, score.criteria)) or "none"
+        raise EnvironmentLoadError(
+            f"{where}the score has no criterion {named}; the criteria there are: {there_are}",
+            hint="Name one of these in evaluation.criterion or evaluation.guards, or let the scorer return it as "
+            "Score(..., criteria={'name': 0.5}) for every task.",
+        )
+
+
+def criteria_means(rollouts: Iterable[Rollout]) -> dict[str, Fraction]:
+    """Return the mean of each criterion that all the measured rollouts have, 0 to 1, by name."""
+    scores = [rollout.score for rollout in rollouts if rollout.score is not None]
+    names = [name for name in scores[0].criteria if all(name in score.criteria for score in scores)] if scores else []
+    return {name: sum((exact(score.criteria[name]) for score in scores), Fraction()) / len(scores) for name in names}
 
 
 def solved(rollouts: Iterable[Rollout]) -> tuple[int, int]:

@@ -15,8 +15,11 @@ from skillopt.types import JsonValue
 MOST_CHARACTERS = 1000
 """Of any text of a reply; a grammar of this engine may repeat a character at most 2,000 times."""
 
-_MOST_BY_FIELD = {"reasoning": 400}
-"""Texts that need less: a small model's reasoning does not become better by going on."""
+_MOST_BY_FIELD = {"reasoning": 400, "slow_update_content": 2000, "meta_skill_content": 1600}
+"""Texts that need less, since a small model's reasoning does not become better by going on, or more: guidance and
+memory are as long as their prompts allow."""
+_WHOLE_DOCUMENTS = frozenset({"new_skill"})
+"""Texts that a bound would cut in the middle without a word; where one never ends, the token limit says so."""
 
 
 def with_bounded_texts(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -36,6 +39,10 @@ def _bounded(part: JsonValue, *, field: str) -> JsonValue:
     inner = {name: value if name == "properties" else _bounded(value, field=field) for name, value in part.items()}
     if isinstance(properties, dict):
         inner["properties"] = {name: _bounded(value, field=name) for name, value in properties.items()}
-    if part.get("type") == "string" and not {"enum", "const", "maxLength", "pattern"} & part.keys():
+    if (
+        part.get("type") == "string"
+        and field not in _WHOLE_DOCUMENTS
+        and not {"enum", "const", "maxLength", "pattern"} & part.keys()
+    ):
         inner["maxLength"] = _MOST_BY_FIELD.get(field, MOST_CHARACTERS)
     return inner

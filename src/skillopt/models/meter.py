@@ -6,12 +6,13 @@ A meter only counts. What a reply costs is known by `prices.py`; which limits th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.prices import Prices
+from skillopt.models.retry import failed_attempts
 from skillopt.types import JsonValue, Place, Role, Usage
 
 
@@ -34,6 +35,25 @@ class MeterRow:
     step: int
     usage: Usage
     dollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """One call that was paid.
+
+    Attributes:
+        role: Who was asked.
+        place: Where in the run.
+        usage: One call and its tokens.
+        dollars: Its price; None where it is unknown.
+        retries: Attempts of the same request that failed before it.
+    """
+
+    role: Role
+    place: Place
+    usage: Usage
+    dollars: float | None
+    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +135,14 @@ class MeteredModel:
 
     Args:
         model: The model that is asked; one that answers from records belongs outside of the meter.
-        meter: Where it is counted.
+        pay: Told of every payment.
         role: Target or optimizer.
         prices: What its tokens cost.
     """
 
-    def __init__(self, model: ChatModel, meter: Meter, *, role: Role, prices: Prices) -> None:
+    def __init__(self, model: ChatModel, pay: Callable[[Payment], None], *, role: Role, prices: Prices) -> None:
         self._model = model
-        self._meter = meter
+        self._pay = pay
         self._role: Role = role
         self._prices = prices
 
@@ -134,7 +154,8 @@ class MeteredModel:
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Ask the model and count its reply."""
         reply = await self._model.reply(request)
-        self._meter.add(self._role, request.place, reply.usage, self._prices.dollars(self._role, reply.usage))
+        dollars = self._prices.dollars(self._role, reply.usage)
+        self._pay(Payment(self._role, request.place, reply.usage, dollars, failed_attempts()))
         return reply
 
     async def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from skillopt.deadline import standing_still
@@ -20,6 +21,14 @@ MAX_BACKOFF = 30.0
 
 MAX_RETRY_AFTER = 300.0
 """Seconds to which a provider's longer Retry-After is shortened: a run should fail and say so, not sleep for hours."""
+
+
+_failed_attempts: ContextVar[int] = ContextVar("failed_attempts", default=0)
+
+
+def failed_attempts() -> int:
+    """Return how many attempts of the request that is asked right now have failed; 0 outside of a retrying model."""
+    return _failed_attempts.get()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,7 @@ class RetryingModel(ChatModel):
         """
         attempt = 1
         while True:
+            count = _failed_attempts.set(attempt - 1)
             try:
                 return await self._model.reply(request)
             except TransientModelError as error:
@@ -96,6 +106,8 @@ class RetryingModel(ChatModel):
                 reason = error.message
                 if self._on_retry is not None:
                     self._on_retry(Retry(request.place, attempt, wait, error))
+            finally:
+                _failed_attempts.reset(count)
             with standing_still(reason):
                 await self._sleep(wait)
             attempt += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from skillopt.results import MetaSkill, SlowUpdate
 from skillopt.run.history import Record
-from skillopt.run.step_files import rollout_row, write_rollouts
+from skillopt.run.step_files import copy_json, rollout_row, write_rollouts
 from skillopt.text_files import write_json_atomically, write_text_atomically
 from skillopt.types import Comparison
 
@@ -18,7 +18,8 @@ def write_slow_update_files(directory: Path, result: SlowUpdate, record: Record)
     if result.decision.rollouts:
         write_rollouts(directory / "selection_eval", result.decision.rollouts)
     write_text_atomically(directory / "candidate_skill.md", result.candidate.text)
-    told = {"reasoning": result.reasoning, "slow_update_content": result.guidance}
+    told: dict[str, Any] = {"reasoning": result.reasoning, "slow_update_content": result.guidance}
+    told["memorised"] = [copy_json(copy) for copy in result.copies]
     write_json_atomically(directory / "slow_result.json", {**told, **record})
 
 

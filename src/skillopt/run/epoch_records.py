@@ -8,7 +8,8 @@ from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.digests import text_digest
 from skillopt.models.meter import MeterRow
 from skillopt.results import MetaSkill, ReplyTrouble, SlowUpdate
-from skillopt.run.history import Record, by_role_and_stage, judged, replies, spending, split_scores, standing
+from skillopt.run.history import Record, judged, replies, split_scores, standing
+from skillopt.run.spending_records import by_role_and_stage, spending
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
 from skillopt.types import Comparison
@@ -27,6 +28,7 @@ CHANGED_BETWEEN_EPOCHS = frozenset(
         "best_step",
         "best_origin",
         "val_passes",
+        "criteria",
         "skill_len",
         "skill_tokens",
         "usage",
@@ -76,9 +78,10 @@ def slow_update_record(
         **comparison_record(result.comparison),
         "guidance_digest": text_digest(result.guidance)[:16] if result.guidance else None,
         "guidance_tokens": estimate_tokens(result.guidance),
+        "memorised_passages": len(result.copies),
         "current_score": float(decision.current_score),
         **judged(evaluation, decision, result.candidate),
-        "gate_metric": evaluation.gate_metric,
+        "gate_metric": str(evaluation.compared),
         "counters": dict(sorted(counters.items())),
         **replies(troubles),
     }

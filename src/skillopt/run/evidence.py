@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.models.meter import Payment
 from skillopt.run.evidence_json import (
     failure_from_json,
     failure_to_json,
@@ -30,7 +31,7 @@ from skillopt.run.evidence_json import (
     trajectory_from_json,
     trajectory_to_json,
 )
-from skillopt.types import Failure, Place, Role, Rollout, Task, Trajectory
+from skillopt.types import Failure, Place, Role, Rollout, Task, Trajectory, Usage
 
 FORMAT = "1"
 """Version of the tables; raised with every change that an older reader would misunderstand."""
@@ -52,6 +53,13 @@ CREATE TABLE IF NOT EXISTS trajectories (key TEXT PRIMARY KEY, trajectory TEXT N
 CREATE TABLE IF NOT EXISTS rollouts (
     key TEXT PRIMARY KEY, skill_digest TEXT NOT NULL, task_digest TEXT NOT NULL, repeat INTEGER NOT NULL,
     rollout TEXT NOT NULL, recorded_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS payments (
+    role TEXT NOT NULL,
+    stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
+    place_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    calls INTEGER NOT NULL, fresh_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, dollars REAL, retries INTEGER NOT NULL, paid_at TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS given_up (
     key TEXT NOT NULL,
@@ -160,6 +168,24 @@ class EvidenceStore:
         self._write(
             "INSERT OR IGNORE INTO given_up VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (key, *_columns(place), failure_to_json(failure), _now()),
+        )
+
+    def put_payment(self, payment: Payment) -> None:
+        """Write a payment down; on disk when this returns."""
+        usage = payment.usage
+        amounts = (usage.calls, usage.fresh_tokens, usage.cached_tokens, usage.output_tokens, payment.dollars)
+        self._write(
+            "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (payment.role, *_columns(payment.place), *amounts, payment.retries, _now()),
+        )
+
+    def payments(self) -> tuple[Payment, ...]:
+        """Return all payments, oldest first."""
+        with self._guarded():
+            rows = self._connection.execute("SELECT * FROM payments ORDER BY rowid").fetchall()
+        return tuple(
+            Payment(role, Place(*place), Usage(*usage), dollars, retries)
+            for role, place, usage, dollars, retries in ((r[0], r[1:6], r[6:10], r[10], r[11]) for r in rows)
         )
 
     @property

@@ -8,7 +8,7 @@ so half of a surrogate pair, which a cut reply can end in, survives too. Reading
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from skillopt.models.base import ChatReply, ChatRequest
@@ -47,7 +47,7 @@ def rollout_to_json(rollout: Rollout) -> str:
             "skill_digest": rollout.skill_digest,
             "repeat": rollout.repeat,
             "trajectory": None if rollout.trajectory is None else asdict(rollout.trajectory),
-            "score": None if rollout.score is None else asdict(rollout.score),
+            "score": None if rollout.score is None else _score(rollout.score),
             "failure": None if rollout.failure is None else asdict(rollout.failure),
         }
     )
@@ -90,6 +90,12 @@ def failure_to_json(failure: Failure) -> str:
 def failure_from_json(text: str) -> Failure:
     """Read a failure."""
     return Failure(**_load(text))
+
+
+def _score(score: Score) -> dict[str, Any]:
+    """Return a score as a JSON object; criteria are named only where there are some."""
+    record = {field.name: getattr(score, field.name) for field in fields(score) if field.name != "criteria"}
+    return {**record, "criteria": dict(score.criteria)} if score.criteria else record
 
 
 def _trajectory(record: dict[str, Any]) -> Trajectory:

@@ -16,8 +16,12 @@ from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.config.schema import Config
 from skillopt.evaluation.repeats import passes
 from skillopt.evaluation.scores import format_solved, gate_score, solved
-from skillopt.models.meter import MeterRow, total
+from skillopt.models.meter import MeterRow
 from skillopt.results import ReplyTrouble, Step
+from skillopt.run.appendix_records import appendix_record
+from skillopt.run.gate_records import criteria_record, refresh_record, waiting_record
+from skillopt.run.spending_records import spending
+from skillopt.run.update_records import accumulation_batches, update_record
 from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import Measured, State
@@ -45,7 +49,7 @@ def split_scores(rollouts: Sequence[Rollout]) -> Record:
 
 def pass_scores(evaluation: EvaluationSettings, rollouts: Sequence[Rollout]) -> Record:
     """Return the gate scores of a skill's passes over the split: how many, each, their mean and standard deviation."""
-    found = passes(rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    found = passes(rollouts, evaluation.compared, weight=evaluation.gate_mixed_weight)
     return {
         "n": len(found.means),
         "mean": float(found.mean),
@@ -110,14 +114,26 @@ def step_record(
         "rollout_n": training["measured"],
         "rollout_solved": training["solved"],
         "rollout_unmeasured": training["unmeasured"],
-        "edit_budget": before.budget,
+        "sampling": config.train.sampling,
+        **_known_training(after),
+        "accumulation_batches": accumulation_batches(config, step, step_in_epoch=step_in_epoch),
+        **update_record(config, before, step),
+        "refresh": refresh_record(config.evaluation, before),
+        **waiting_record(before, after, step.decision),
         "redraws": [_lost_draw(config.evaluation, lost) for lost in before.lost],
         **_edits(step),
+        **(appendix_record(after, step) if config.optimizer.use_skill_aware_reflection else {}),
         "counters": dict(sorted(counters.items())),
         **replies(step.troubles),
         **spending(rows, step=after.step),
         "timing": dict(timing),
     }
+
+
+def _known_training(state: State) -> Record:
+    """How the training tasks seen so far stood the last time: a batch of known failures says little of all of them."""
+    count, seen = state.known_training
+    return {"train_known_acc": count / seen if seen else None, "train_known_solved": count, "train_known_n": seen}
 
 
 def standing(evaluation: EvaluationSettings, state: State) -> Record:
@@ -128,7 +144,7 @@ def standing(evaluation: EvaluationSettings, state: State) -> Record:
         "val_soft": current["soft"],
         "val_solved": current["solved"],
         "val_n": current["measured"],
-        "gate_metric": evaluation.gate_metric,
+        "gate_metric": str(evaluation.compared),
         "current_score": float(gate_score(state.current.rollouts, evaluation)),
         "current_origin": _origin(state.current),
         "best_score": float(gate_score(state.best.rollouts, evaluation)),
@@ -136,6 +152,7 @@ def standing(evaluation: EvaluationSettings, state: State) -> Record:
         "best_step": state.best.step,
         "best_origin": _origin(state.best),
         "val_passes": pass_scores(evaluation, state.current.rollouts),
+        "criteria": criteria_record(state.current.rollouts),
         "skill_len": len(state.current.skill.text),
         "skill_tokens": estimate_tokens(state.current.skill.text),
     }
@@ -162,6 +179,7 @@ def judged(evaluation: EvaluationSettings, decision: Decision, candidate: Skill)
         if decision.remeasured
         else None,
         "candidate_passes": pass_scores(evaluation, decision.rollouts) if whole else None,
+        "candidate_criteria": criteria_record(decision.rollouts) if whole else None,
         "lost_by": float(decision.lost_by) if decision.action is Action.REJECT else None,
         "broken": list(decision.broken),
         "sign_test": None
@@ -189,7 +207,8 @@ def _edits(step: Step) -> Record:
     """Counts of patches, and of proposals by the one state in which each of them ended."""
     outcomes = (*step.candidate.outcomes, *step.selected.over_budget)
     states = Counter([outcome.state for outcome in outcomes] + [entry.state for entry in step.discarded])
-    applied = sum(outcome.state is EditState.APPLIED for outcome in step.candidate.outcomes)
+    tried = [outcome for outcome in step.candidate.outcomes if outcome.state is not EditState.SUGGESTED]
+    applied = len(step.candidate.applied)
     return {
         "n_patches": len(step.patches),
         "n_failure_patches": sum(patch.source_type == "failure" for patch in step.patches),
@@ -199,11 +218,17 @@ def _edits(step: Step) -> Record:
         "n_edits_ranked": len(step.selected.edits),
         "support_counts": [edit.support_count for edit in step.selected.edits],
         "edits": {state.value: states[state] for state in EditState},
+        "memorised_passages": sum(
+            len(outcome.copies)
+            for outcome in (*step.candidate.outcomes, *step.candidate.rewrites)
+            if outcome.state is EditState.APPLIED
+        ),
+        "edits_vetted": sum(outcome.vetting is not None for outcome in step.candidate.outcomes),
         "edits_repaired": sum(outcome.repaired for outcome in step.candidate.outcomes),
         "edit_apply_summary": {
-            "total": len(step.candidate.outcomes),
+            "total": len(tried),
             "applied": applied,
-            "skipped": len(step.candidate.outcomes) - applied,
+            "skipped": len(tried) - applied,
         },
     }
 
@@ -221,55 +246,6 @@ def replies(troubles: Sequence[ReplyTrouble]) -> Record:
     }
 
 
-def spending(rows: Iterable[MeterRow], *, step: int) -> Record:
-    """Return what a step used of both models, and the running totals up to and with it.
-
-    Replies that the evidence answered count like those that were paid: what a run used does not depend on how often it
-    was interrupted.
-    """
-    until = [row for row in rows if row.step <= step]
-    return {
-        "usage": by_role_and_stage([row for row in until if row.step == step]),
-        "tokens": _by_stage(row for row in until if row.step == step),
-        "total_usage": by_role(until),
-    }
-
-
-def by_role_and_stage(rows: Sequence[MeterRow]) -> Record:
-    """Return calls, tokens and dollars under keys such as `target.gate`."""
-    groups: dict[str, list[MeterRow]] = {}
-    for row in rows:
-        groups.setdefault(f"{row.role}.{row.stage}", []).append(row)
-    return {name: _amounts(group) for name, group in groups.items()}
-
-
-def by_role(rows: Sequence[MeterRow]) -> Record:
-    """Return calls, tokens and dollars of the target and of the optimizer."""
-    return {role: _amounts([row for row in rows if row.role == role]) for role in ("target", "optimizer")}
-
-
-def _by_stage(rows: Iterable[MeterRow]) -> Record:
-    """The public form: prompt and completion tokens by stage."""
-    stages: dict[str, Record] = {}
-    for row in rows:
-        stage = stages.setdefault(row.stage, {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0})
-        stage["calls"] += row.usage.calls
-        stage["prompt_tokens"] += row.usage.fresh_tokens + row.usage.cached_tokens
-        stage["completion_tokens"] += row.usage.output_tokens
-    return stages
-
-
-def _amounts(rows: Sequence[MeterRow]) -> Record:
-    spent = total(rows)
-    return {
-        "calls": spent.usage.calls,
-        "fresh_tokens": spent.usage.fresh_tokens,
-        "cached_tokens": spent.usage.cached_tokens,
-        "output_tokens": spent.usage.output_tokens,
-        "dollars": spent.dollars,
-    }
-
-
 def _hard_bound(rollouts: Sequence[Rollout], total: int) -> float:
     """The highest share of solved tasks still possible: all that were not measured count as solved."""
     count, measured = solved(rollouts)
@@ -283,8 +259,9 @@ def _origin(measured: Measured) -> str:
 
 
 def count_actions(records: Sequence[Record]) -> Record:
-    """Return how many steps accepted, rejected and skipped."""
+    """Return how many steps accepted, rejected, skipped, and left the gate to a later one."""
     actions = Counter(record["action"] for record in records)
     accepts = sum(actions[action.value] for action in (Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT))
     skips = sum(count for action, count in actions.items() if action.startswith("skip"))
-    return {"total_accepts": accepts, "total_rejects": actions[Action.REJECT.value], "total_skips": skips}
+    rejects, deferred = actions[Action.REJECT.value], actions[Action.DEFERRED.value]
+    return {"total_accepts": accepts, "total_rejects": rejects, "total_skips": skips, "total_deferred": deferred}

@@ -1,4 +1,4 @@
-"""The two models of a run, each in its stack of wrappers: retry around limiter around meter around the model.
+"""The two models of a run, each in its stack of wrappers: retry, limiter, limits, meter, and the model inside.
 
 A blank reply of the target is a failed attempt; one of the optimizer is answered with its error (`structured.py`).
 
@@ -7,6 +7,7 @@ One table says which provider is opened how; there is no other way in for traini
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from skillopt.models.meter import MeteredModel
 from skillopt.models.providers import open_remote_model, parse_model_name
 from skillopt.models.retry import Retry, RetryingModel
 from skillopt.run.accounts import Accounts
+from skillopt.run.allowance import Allowance, AllowedModel
 from skillopt.types import Role
 
 OnRetry = Callable[[Role, Retry], None]
@@ -80,13 +82,22 @@ async def open_models(
         ConfigError: If a model's name, address, key or weights are missing or wrong.
         MissingDependencyError: If a provider needs an extra that is not installed.
     """
+    allowance = Allowance(
+        config.limits,
+        paid=accounts.billed,
+        prices=accounts.prices,
+        reply_tokens={role: role_settings(config, role).max_tokens for role in ROLES},
+        clock=time.monotonic,
+    )
     async with LocalServers(environment) as servers, AsyncExitStack() as stack:
 
         async def opened(role: Role) -> ChatModel:
             settings = role_settings(config, role)
             model = await _open(role, settings, environment, servers)
             stack.push_async_callback(model.close)
-            metered = MeteredModel(model, accounts.paid, role=role, prices=accounts.prices)
+            metered = AllowedModel(
+                MeteredModel(model, accounts.pay, role=role, prices=accounts.prices), allowance, role=role
+            )
             limited = LimitedModel(metered, Limiter(settings.concurrency))
             return RetryingModel(
                 AnsweringModel(limited) if role == "target" else limited,

@@ -53,7 +53,7 @@ def noise_report(setup: Setup, passes: Sequence[Sequence[Rollout]]) -> NoiseRepo
     """
     evaluation = setup.config.evaluation
     scores = [
-        [gate_value(one.score, evaluation.gate_metric, weight=evaluation.gate_mixed_weight) for one in row if one.score]
+        [gate_value(one.score, evaluation.compared, weight=evaluation.gate_mixed_weight) for one in row if one.score]
         for row in zip(*passes, strict=True)
     ]
     whole = [row for row in scores if len(row) == len(passes)]

@@ -20,7 +20,7 @@ from skillopt.run.evidence import EvidenceStore
 from skillopt.run.identity import claim, claim_models, identity
 from skillopt.run.lock import locked
 from skillopt.run.models import ROLES, open_models, role_settings, simulated
-from skillopt.run.plan import plan_warnings
+from skillopt.run.plan import plan
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
 from skillopt.text_files import readable_name, remove_partial_files, write_json_atomically, write_text_atomically
@@ -66,7 +66,7 @@ async def open_run(
     with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
         claim(evidence, setup)
         remove_partial_files(directory)
-        accounts = Accounts(Prices(config.model, on=_priced_on(evidence)))
+        accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
         with EventLog(directory / "events.jsonl", subscribers) as events:
 
             def on_retry(role: Role, retry: Retry) -> None:
@@ -80,7 +80,7 @@ async def open_run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
                 run.emit(_started(run, config))
-                for warning in plan_warnings(setup):
+                for warning in plan(setup, accounts.prices).warnings:
                     run.warn(warning)
                 yield run
 

@@ -53,7 +53,8 @@ _ADVICE = {
     EndState.NO_CANDIDATES: (
         "No step made a skill that differs from the seed. Look into the directories under steps/: rollout/results.json "
         "says whether any training task failed, dropped_replies.json which replies of the optimizer could not be read, "
-        "patches/ what it proposed, if anything, and edit_apply_report.json which edits found no target."
+        "patches/ what it proposed, if anything, and edit_apply_report.json which edits found no target, or did no "
+        "better on their tasks."
     ),
     EndState.SATURATED: (
         "The seed skill already has the highest possible score on the selection split, so nothing can be strictly "

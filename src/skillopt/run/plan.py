@@ -9,7 +9,6 @@ assumptions below.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,67 +17,33 @@ from skillopt.config.schema import Config
 from skillopt.data.splits import steps_per_epoch
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
+from skillopt.run.limit_warnings import limit_warnings
+from skillopt.run.plan_steps import (
+    may_consolidate,
+    may_rank,
+    merge_calls,
+    minibatches_of,
+    most_growth,
+    most_rollouts,
+    most_vetting,
+)
+from skillopt.run.planned import FEW_STEPS, Plan, PlannedStage
 from skillopt.run.setup import Setup
-from skillopt.skill.size import estimate_tokens
+from skillopt.skill.size import estimate_tokens, size_warning
 from skillopt.types import Role, Task, Usage
 
 _ANSWER_TOKENS = (20, 500)
 """Tokens of one answer of the target, at least and at most, unless `model.target.max_tokens` is lower."""
 _REPLY_TOKENS = (150, 1500)
 """Tokens of one reply of the optimizer, at least and at most, unless `model.optimizer.max_tokens` is lower."""
-_TOKENS_PER_EDIT = 60
-"""By how much one applied edit makes the skill grow."""
 _INSTRUCTION_TOKENS = 400
 """The fixed part of an optimizer prompt."""
 _ASKED_AGAIN = 1
 """How often a reply that cannot be used is asked for again."""
 _Row: TypeAlias = tuple[Role, str, int, int]
 """Whose calls, the stage, and how many calls at least and at most."""
-FEW_STEPS = 3
-"""Fewer proposals than this give the gate hardly a chance."""
 FEW_TASKS = 10
 """With fewer tasks than this a split tells little."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedStage:
-    """Calls and tokens of one stage over the whole run, at least and at most.
-
-    Attributes:
-        role: Whose calls they are.
-        stage: The method's word.
-        calls: Lowest and highest number of calls.
-        usage: Lowest and highest tokens.
-        dollars: Lowest and highest price; None where it is not known.
-    """
-
-    role: Role
-    stage: str
-    calls: tuple[int, int]
-    usage: tuple[Usage, Usage]
-    dollars: tuple[float | None, float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The plan of a training.
-
-    Attributes:
-        steps: Steps over all epochs: so many proposals fit.
-        tasks: Tasks by split.
-        stages: In the order of the method.
-        warnings: What a person should know before it starts.
-    """
-
-    steps: int
-    tasks: dict[str, int]
-    stages: tuple[PlannedStage, ...]
-    warnings: tuple[str, ...]
-
-    def calls(self, role: Role) -> tuple[int, int]:
-        """Lowest and highest number of calls of a role."""
-        own = [stage.calls for stage in self.stages if stage.role == role]
-        return sum(low for low, _ in own), sum(high for _, high in own)
 
 
 def plan(setup: Setup, prices: Prices) -> Plan:
@@ -87,29 +52,63 @@ def plan(setup: Setup, prices: Prices) -> Plan:
     steps = _total_steps(setup)
     sizes = _Sizes.of(setup, steps)
     train, val, test = len(splits.train), len(splits.val), len(splits.test)
-    minibatches = math.ceil(min(train, config.train.batch_size) / config.gradient.minibatch_size)
-    # Failures and successes are never mixed, so both kinds may leave a minibatch that is not full.
-    minibatches += 0 if config.gradient.failure_only else 1
-    merges = _merge_calls(minibatches, config.gradient.merge_batch_size)
+    minibatches = minibatches_of(config, min(train, config.train.tasks_per_step))
+    optimizer = config.optimizer
+    merges = 0 if optimizer.whole_rewrites else merge_calls(minibatches, config.gradient.merge_batch_size)
     repeats = config.evaluation.repeats
     tests = test if config.evaluation.eval_test else 0
     proposing = steps if config.optimizer.learning_rate else 0
     draws = proposing * (1 + config.optimizer.redraw)
     asked = draws * (1 + _ASKED_AGAIN)
+    tried = _most_gates(setup) * (1 + config.optimizer.redraw) if proposing else 0
     rows: tuple[_Row, ...] = (
         ("target", "baseline", repeats * val, repeats * val),
-        ("target", "rollout", train, train * config.train.num_epochs),
+        ("target", "rollout", *most_rollouts(config, tasks=train, steps=steps)),
         ("optimizer", "reflect", 0, asked * minibatches),
         ("optimizer", "aggregate", 0, asked * merges),
-        ("optimizer", "select", 0, asked if minibatches > 1 else 0),
-        ("optimizer", "update", 0, asked),
-        ("target", "gate", 0, draws * _judging(setup)),
+        *_on_demand("optimizer", "budget", asked if optimizer.budget_control == "autonomous" else 0),
+        ("optimizer", "select", 0, asked if may_rank(config, minibatches) else 0),
+        ("optimizer", "update", 0, 0 if optimizer.whole_rewrites else asked),
+        *_on_demand("target", "vet", most_vetting(config, tasks=train, draws=draws)),
+        *_on_demand("optimizer", "appendix_consolidate", asked if may_consolidate(config) else 0),
+        ("target", "gate", 0, tried * _judging(setup)),
+        *_refreshing(setup, tried),
         *_between_epochs(setup),
-        *_final_stage(setup, draws),
+        *_final_stage(setup, tried),
         ("target", "test", tests, 2 * tests if proposing or _looks_back(config) else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
-    return Plan(steps, {"train": train, "val": val, "test": test}, stages, plan_warnings(setup))
+    warnings = (*plan_warnings(setup), *limit_warnings(config, stages, steps=steps, prices=prices))
+    return Plan(steps, {"train": train, "val": val, "test": test}, stages, warnings)
+
+
+def _on_demand(role: Role, stage: str, most: int) -> tuple[_Row, ...]:
+    """A stage that only some configurations have."""
+    return ((role, stage, 0, most),) if most else ()
+
+
+def _most_gates(setup: Setup) -> int:
+    """Most steps that end with a gate: where all is rejected, the steps that are gated together soon are one alone."""
+    config = setup.config
+    window, gates = config.evaluation.gate_every, 0
+    for _ in range(config.train.num_epochs):
+        waiting = 0
+        for left in reversed(range(_steps_per_epoch(setup))):
+            waiting += 1
+            if waiting >= window or not left:
+                gates, waiting = gates + 1, 0
+                # Each draw that is lost halves it.
+                window = max(1, window >> (1 + config.optimizer.redraw))
+    return gates
+
+
+def _refreshing(setup: Setup, tried: int) -> list[_Row]:
+    """The fresh passes after rejections: one ahead of a step at most, and so many rejections for each."""
+    patience, ends = setup.config.evaluation.refresh, setup.config.train.num_epochs - 1
+    if not patience:
+        return []
+    rejections = tried + (ends if _looks_back(setup.config) else 0)
+    return [("target", "refresh", 0, min(_total_steps(setup) - 1, rejections // patience) * len(setup.splits.val))]
 
 
 def _judging(setup: Setup) -> int:
@@ -118,10 +117,10 @@ def _judging(setup: Setup) -> int:
     return (1 + evaluation.remeasure) * evaluation.repeats * len(setup.splits.val)
 
 
-def _final_stage(setup: Setup, draws: int) -> list[_Row]:
+def _final_stage(setup: Setup, tried: int) -> list[_Row]:
     """The fresh passes after the last step, where some are asked for."""
     evaluation = setup.config.evaluation
-    candidates = draws + (setup.config.train.num_epochs - 1 if _looks_back(setup.config) else 0)
+    candidates = tried + (setup.config.train.num_epochs - 1 if _looks_back(setup.config) else 0)
     field = min(evaluation.reselect, candidates + 1)
     passes = evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)
     most = passes * len(setup.splits.val) if candidates else 0
@@ -162,16 +161,19 @@ class _Sizes:
     def of(cls, setup: Setup, steps: int) -> _Sizes:
         config = setup.config
         seed = estimate_tokens(setup.seed_skill.text)
-        grown = min(config.skill.max_tokens, seed + _TOKENS_PER_EDIT * config.optimizer.learning_rate * steps)
+        growth = most_growth(config, min(len(setup.splits.train), config.train.tasks_per_step))
+        grown = min(config.skill.max_tokens, seed + growth * steps)
         task = _mean_prompt(setup, setup.splits.val)
         answer = _capped(_ANSWER_TOKENS, config.model.target.max_tokens)
         trajectory = min(config.gradient.trajectory_tokens, task + answer[1])
         read = config.gradient.minibatch_size * trajectory
+        rewritten = config.optimizer.skill_update_mode != "patch"  # Then the reply is as long as the skill.
+        least, most = _REPLY_TOKENS
         return cls(
             target_prompt=(seed + task, max(grown, seed) + task),
             answer=answer,
             optimizer_prompt=(_INSTRUCTION_TOKENS + seed, _INSTRUCTION_TOKENS + max(grown, seed) + read),
-            reply=_capped(_REPLY_TOKENS, config.model.optimizer.max_tokens),
+            reply=_capped((least, max(most, grown) if rewritten else most), config.model.optimizer.max_tokens),
         )
 
 
@@ -183,21 +185,6 @@ def _mean_prompt(setup: Setup, tasks: Sequence[Task]) -> int:
 
 def _capped(span: tuple[int, int], most: int | None) -> tuple[int, int]:
     return span if most is None else (min(span[0], most), min(span[1], most))
-
-
-def _merge_calls(patches: int, size: int) -> int:
-    """Most merge calls for so many patches, however many of them come from failures: both sides, and the final one."""
-
-    def one_side(count: int) -> int:
-        calls = 0
-        while count > 1:
-            calls += count // size + (count % size > 1)
-            count = math.ceil(count / size)
-        return calls
-
-    return max(
-        one_side(failures) + one_side(patches - failures) + (0 < failures < patches) for failures in range(patches + 1)
-    )
 
 
 def _stage(row: _Row, sizes: _Sizes, prices: Prices) -> PlannedStage:
@@ -221,8 +208,11 @@ def _dollars(prices: Prices, role: Role, calls: int, usage: Usage) -> float | No
 
 
 def _total_steps(setup: Setup) -> int:
-    train = setup.config.train
-    return steps_per_epoch(len(setup.splits.train), train.batch_size) * train.num_epochs
+    return _steps_per_epoch(setup) * setup.config.train.num_epochs
+
+
+def _steps_per_epoch(setup: Setup) -> int:
+    return steps_per_epoch(len(setup.splits.train), setup.config.train.tasks_per_step)
 
 
 def plan_warnings(setup: Setup) -> tuple[str, ...]:
@@ -231,12 +221,14 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
     found = list(setup.warnings)
     steps, val, test = _total_steps(setup), len(splits.val), len(splits.test)
     if steps < FEW_STEPS:
+        k = config.train.accumulation
+        together = f" times train.accumulation {k}" if k > 1 else ""
         found.append(
             f"only {steps} proposal{'s' if steps > 1 else ''} will be tried: {len(splits.train)} training tasks at "
-            f"train.batch_size {config.train.batch_size}, {config.train.num_epochs} times over; lower train.batch_size "
-            "or raise train.num_epochs"
+            f"train.batch_size {config.train.batch_size}{together}, {config.train.num_epochs} times over; lower "
+            "train.batch_size or raise train.num_epochs"
         )
-    if val < FEW_TASKS and config.evaluation.gate_metric == "hard":
+    if val < FEW_TASKS and config.evaluation.compared == "hard":
         found.append(
             f"the selection split, on which the gate decides, has {val} tasks: one of them is worth {1 / val:.0%}, and "
             "an edit that gains less cannot be seen; use more selection tasks, or gate_metric soft or mixed"
@@ -246,6 +238,9 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
             f"the selection split, on which the gate decides, has {val} tasks: on so few a better score may be luck; "
             "use more selection tasks"
         )
+    size = size_warning(estimate_tokens(setup.seed_skill.text), config.skill.max_tokens)
+    if size:
+        found.append(f"at the start, {size}")
     confidence = config.evaluation.confidence
     if confidence is not None and fewest_changes(confidence) > val:
         found.append(

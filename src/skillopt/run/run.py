@@ -8,10 +8,11 @@ besides the evidence is a view, written anew as the loop passes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from skillopt.data.sampling import unsolved_batch
 from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.errors import SkillOptError
 from skillopt.evaluation.scores import gate_score
@@ -30,6 +31,8 @@ from skillopt.run.setup import Setup
 from skillopt.run.stopping import saturated, stop_reason
 from skillopt.run.summary import early_summary, run_card, summary
 from skillopt.run.views import Views
+from skillopt.skill.document import Skill
+from skillopt.skill.size import estimate_tokens, size_warning
 from skillopt.state import Measured, State
 from skillopt.types import Decision, Rollout, Task
 
@@ -64,25 +67,38 @@ class Run(RunServices):
         self._views = Views(directory)
         self._decisions: list[Decision] = []
         self._state: State | None = None
+        # Of a seed skill that is large already, the run says so when it opens.
+        self._warned_of_size = bool(self._size_warning(setup.seed_skill))
 
     def epochs(self) -> range:
         """The epochs, from 1."""
         return range(1, self._config.train.num_epochs + 1)
 
-    def batches(self, epoch: int) -> Iterator[tuple[Task, ...]]:
-        """The batches of an epoch: one pass over the shuffled training split."""
+    def batch(self, state: State) -> tuple[Task, ...]:
+        """What the step that a state begins reads, all its batches: a part of one pass, or unsolved tasks alone."""
         train = self._config.train
-        yield from epoch_batches(self.splits.train, seed=train.seed, epoch=epoch, batch_size=train.batch_size)
+        if train.sampling == "unsolved":
+            draw = self.random("sampling", state.epoch, state.step)
+            return unsolved_batch(self.splits.train, state.last_seen, size=train.tasks_per_step, draw=draw)
+        batches = epoch_batches(self.splits.train, seed=train.seed, epoch=state.epoch, batch_size=train.tasks_per_step)
+        return batches[self._step_in_epoch(state)]
+
+    def _step_in_epoch(self, state: State) -> int:
+        return (state.step - 1) % self.steps_per_epoch
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches of one epoch."""
-        return steps_per_epoch(len(self.splits.train), self._config.train.batch_size)
+        """Steps of one epoch."""
+        return steps_per_epoch(len(self.splits.train), self._config.train.tasks_per_step)
 
     @property
     def total_steps(self) -> int:
         """Steps over all epochs."""
         return self._config.train.num_epochs * self.steps_per_epoch
+
+    def ends_epoch(self, state: State) -> bool:
+        """Whether a state's step is the last one of its epoch."""
+        return state.step % self.steps_per_epoch == 0
 
     def stop_reason(self, state: State) -> str:
         """Return why training ends here, ahead of its last step; "" where it goes on."""
@@ -95,7 +111,8 @@ class Run(RunServices):
     def begin(self, seed: Measured) -> State:
         """Commit step 0, the baseline, and return the state that training starts from."""
         rejections = Rejections(reach=self._config.optimizer.rejection_memory)
-        self._state = State(seed=seed, current=seed, best=seed, rejections=rejections)
+        window = self._config.evaluation.gate_every
+        self._state = State(seed=seed, current=seed, best=seed, rejections=rejections, window=window)
         record = baseline_record(self._config, seed, rows=self._accounts.used.rows(), timing=self._timing("step 0"))
         self._views.write_baseline(seed, record)
         self.emit(StepCommitted(record))
@@ -114,7 +131,7 @@ class Run(RunServices):
             before,
             after,
             step,
-            step_in_epoch=(after.step - 1) % self.steps_per_epoch,
+            step_in_epoch=self._step_in_epoch(after),
             counters=self._counters,
             rows=self._accounts.used.rows(),
             timing=self._timing(f"step {after.step}"),
@@ -123,6 +140,7 @@ class Run(RunServices):
         self._decisions += [drawn.decision for drawn in (*before.lost, step)]
         self._views.write_step(after, step, record)
         self.emit(StepCommitted(record))
+        self._watch_size(after)
         return after
 
     def commit_slow_update(self, before: State, result: SlowUpdate) -> State:
@@ -156,7 +174,18 @@ class Run(RunServices):
         self._counters.clear()
         self._views.write_epoch_stage(after, record)
         self.emit(EpochStageCommitted(stage, after.epoch, record))
+        self._watch_size(after)
         return after
+
+    def _watch_size(self, after: State) -> None:
+        """Warn, once in a run, of a current skill that has little room left."""
+        warning = self._size_warning(after.current.skill)
+        if warning and not self._warned_of_size:
+            self._warned_of_size = True
+            self.warn(f"after step {after.step}, {warning}")
+
+    def _size_warning(self, skill: Skill) -> str:
+        return size_warning(estimate_tokens(skill.text), self._config.skill.max_tokens)
 
     def finish(self, state: State, *, seed_test: Sequence[Rollout], best_test: Sequence[Rollout]) -> Outcome:
         """Write the end of a training that ran in order."""

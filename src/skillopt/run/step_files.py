@@ -11,8 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.results import ReplyTrouble, Step
+from skillopt.run.appendix_records import appendix_notes_json
+from skillopt.run.update_records import decision_json
 from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
-from skillopt.types import Discarded, Edit, EditOutcome, Patch, Rollout
+from skillopt.types import (
+    Copy,
+    Discarded,
+    Edit,
+    EditOutcome,
+    EditState,
+    Patch,
+    Rewrite,
+    RewriteOutcome,
+    Rollout,
+    Vetting,
+)
 
 
 def write_draw_files(directory: Path, step: Step) -> None:
@@ -38,7 +51,36 @@ def write_draw_files(directory: Path, step: Step) -> None:
     write_json_atomically(
         directory / "edit_apply_report.json", [_outcome_json(outcome) for outcome in step.candidate.outcomes]
     )
+    write_json_atomically(directory / "memorised.json", memorised_rows(step))
+    if step.candidate.notes:
+        write_json_atomically(directory / "appendix_notes.json", appendix_notes_json(step.candidate))
+    if step.lr_decision is not None:
+        write_json_atomically(directory / "lr_decision.json", decision_json(step.lr_decision))
+    if step.candidate.rewrites:
+        rewrites = [_rewrite_outcome_json(outcome) for outcome in step.candidate.rewrites]
+        write_json_atomically(directory / "rewrite_result.json", rewrites)
     write_text_atomically(directory / "candidate_skill.md", step.candidate.skill.text)
+
+
+def memorised_rows(step: Step) -> list[dict[str, Any]]:
+    """Return each passage that a step's edits copy from training tasks, a row each.
+
+    `edit` is the edit's number, from 0, in edit_apply_report.json; null for one that was refused ahead of it, and for a
+    rewrite of the whole skill.
+    """
+    refused = [(None, EditState.MEMORISED, entry.copies) for entry in step.merged.discarded if entry.copies]
+    refused += [(None, outcome.state, outcome.copies) for outcome in step.candidate.rewrites]
+    looked_at = [(number, outcome.state, outcome.copies) for number, outcome in enumerate(step.candidate.outcomes)]
+    return [
+        {"edit": number, "status": state.value, **copy_json(copy)}
+        for number, state, copies in (*looked_at, *refused)
+        for copy in copies
+    ]
+
+
+def copy_json(copy: Copy) -> dict[str, str]:
+    """Return a passage that was copied from a task as a JSON object."""
+    return {"task_id": copy.task_id, "ngram": copy.text}
 
 
 def write_rollouts(directory: Path, rollouts: Sequence[Rollout]) -> None:
@@ -62,6 +104,7 @@ def rollout_row(rollout: Rollout) -> dict[str, Any]:
         "status": "ok",
         "hard": rollout.score.hard,
         "soft": rollout.score.soft,
+        **({"criteria": dict(rollout.score.criteria)} if rollout.score.criteria else {}),
         "predicted_answer": rollout.score.predicted,
         "fail_reason": "" if rollout.score.hard else rollout.score.feedback,
         "n_turns": sum(turn.role == "assistant" for turn in rollout.trajectory.turns),
@@ -79,6 +122,7 @@ def patch_json(patch: Patch) -> dict[str, Any]:
         "reasoning": patch.reasoning,
         "edits": [_edit_json(edit) for edit in patch.edits],
         "discarded": [_discarded_json(entry) for entry in patch.discarded],
+        **({"skill_candidates": [_rewrite_json(one) for one in patch.rewrites]} if patch.rewrites else {}),
     }
 
 
@@ -99,7 +143,27 @@ def _outcome_json(outcome: EditOutcome) -> dict[str, Any]:
         "status": outcome.state.value,
         "detail": outcome.detail,
         "repaired": outcome.repaired,
+        **({"vetting": _vetting_json(outcome.vetting)} if outcome.vetting else {}),
         **_edit_json(outcome.edit),
+    }
+
+
+def _vetting_json(vetting: Vetting) -> dict[str, Any]:
+    after = None if vetting.after is None else float(vetting.after)
+    return {"task_ids": list(vetting.task_ids), "before": float(vetting.before), "after": after}
+
+
+def _rewrite_outcome_json(outcome: RewriteOutcome) -> dict[str, Any]:
+    return {"status": outcome.state.value, "detail": outcome.detail, **_rewrite_json(outcome.rewrite)}
+
+
+def _rewrite_json(rewrite: Rewrite) -> dict[str, Any]:
+    return {
+        "source_type": rewrite.source_type,
+        "task_ids": list(rewrite.task_ids),
+        "reasoning": rewrite.reasoning,
+        "change_summary": list(rewrite.change_summary),
+        "new_skill": rewrite.text,
     }
 
 
@@ -121,7 +185,8 @@ def _trajectory_page(rollout: Rollout) -> str:
     assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts have a page"
     turns = "\n\n".join(f"## {turn.role}\n\n{turn.content}" for turn in rollout.trajectory.turns)
     verdict = "solved" if rollout.score.hard else "failed"
+    criteria = "".join(f", {name} {value:.3f}" for name, value in rollout.score.criteria.items())
     return (
         f"# {rollout.task.id}\n\n{turns}\n\n## verdict\n\n"
-        f"{verdict}, partial credit {rollout.score.soft:.3f}. {rollout.score.feedback}\n"
+        f"{verdict}, partial credit {rollout.score.soft:.3f}{criteria}. {rollout.score.feedback}\n"
     )

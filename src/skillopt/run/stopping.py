@@ -22,7 +22,7 @@ def stop_reason(state: State, evaluation: EvaluationSettings) -> str:
     """Return why training does not go on from a state, in words; "" where it does."""
     if saturated(state.current, evaluation):
         return "the current skill has the highest possible score on the selection split"
-    waited = state.step - state.current.step
+    waited = state.step - state.current.step - state.deferred
     if evaluation.patience and waited >= evaluation.patience:
         steps = "step" if waited == 1 else "steps in a row"
         return f"{waited} {steps} without an accepted candidate (evaluation.patience)"

@@ -10,11 +10,12 @@ from skillopt.digests import digest
 from skillopt.evaluation.scores import gate_score
 from skillopt.models.meter import MeterRow
 from skillopt.prompts import prompts_digest
-from skillopt.run.history import Record, by_role, by_role_and_stage, count_actions, pass_scores, split_scores
+from skillopt.run.history import Record, count_actions, pass_scores, split_scores
 from skillopt.run.identity import identity, models_identity
 from skillopt.run.models import Models, simulated
 from skillopt.run.outcome import EndState
 from skillopt.run.setup import Setup
+from skillopt.run.spending_records import by_role, by_role_and_stage
 from skillopt.state import State
 from skillopt.types import Rollout
 
@@ -56,7 +57,7 @@ def summary(
     return {
         **early_summary(ended, message, card=card),
         "stopped_early": stopped_early or None,
-        "selection": {"seed": seed, "best": best, "gate_metric": evaluation.gate_metric},
+        "selection": {"seed": seed, "best": best, "gate_metric": str(evaluation.compared)},
         "selection_passes": _selection_passes(config, state),
         "final": _final(config, state),
         "test": {"seed": test_seed, "best": test_best},
@@ -136,6 +137,7 @@ def difference(seed: Sequence[Rollout], best: Sequence[Rollout]) -> tuple[float 
 
 def _epoch(records: Sequence[Record], epoch: int) -> Record:
     own = [record for record in records if record["epoch"] == epoch]
+    before = [record for record in records if record["epoch"] < epoch][-1]
     return {
         "epoch": epoch,
         "steps": len(own),
@@ -143,6 +145,7 @@ def _epoch(records: Sequence[Record], epoch: int) -> Record:
         "current_score_at_epoch_end": own[-1]["current_score"],
         "best_score_at_epoch_end": own[-1]["best_score"],
         "skill_tokens_at_epoch_end": own[-1]["skill_tokens"],
+        "skill_tokens_growth": own[-1]["skill_tokens"] - before["skill_tokens"],
         "slow_update": own[-1].get("slow_update", {}).get("action"),
     }
 

@@ -45,6 +45,8 @@ class Views:
     def write_step(self, after: State, step: Step, record: Record) -> None:
         """Write a step: what its stages made, lost draws apart, then the skills, then the history that names them."""
         directory = self.directory / "steps" / f"step_{after.step:04d}"
+        if after.refreshed is not None:
+            write_rollouts(directory / "selection_eval_refresh", after.refreshed.fresh)
         write_rollouts(directory / "rollout", step.rollouts)
         for number, lost in enumerate(after.lost, start=1):
             write_draw_files(directory / f"draw_{number:02d}", lost)

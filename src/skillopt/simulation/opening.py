@@ -26,7 +26,7 @@ _WORLD: Final[Mapping[str, _Reader]] = {
     "misguided": int,
 }
 _OWN: Final[Mapping[str, Mapping[str, _Reader]]] = {
-    "target": {"noise": float, "wavering": float},
+    "target": {"noise": float, "wavering": float, "lapse": float},
     "optimizer": {
         "useful": float,
         "useless": float,
@@ -45,9 +45,8 @@ def open_simulated(name: str) -> ChatModel:
 
     Args:
         name: `target` or `optimizer`, with or without `simulated:` ahead, and parameters as in an address: for both
-            those of `World`, which both models of a run must share; for the target `noise` and `wavering`; for the
-            optimizer `useful`, `useless`, `harmful`, `malformed`, `most_edits`, `heeds`, `strays` and
-            `discerns`.
+            those of `World`, which both models of a run must share; for the target `noise`, `wavering` and `lapse`; for
+            the optimizer `useful`, `useless`, `harmful`, `malformed`, `most_edits`, `heeds`, `strays` and `discerns`.
 
     Raises:
         ConfigError: For another model, an unknown or repeated parameter, or a value out of its range.

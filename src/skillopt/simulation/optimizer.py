@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from skillopt.digests import generator
 from skillopt.models.base import ChatReply, ChatRequest
+from skillopt.simulation.citing import asks_for_citations, cited
 from skillopt.simulation.heeding import (
     KINDS_OF_EDITS,
     earlier_guidance,
@@ -22,6 +23,7 @@ from skillopt.simulation.heeding import (
     memory_text,
     trusts,
 )
+from skillopt.simulation.lapses import consolidated, notes_asked_for
 from skillopt.simulation.reading import (
     ShownEdit,
     Stage,
@@ -34,6 +36,7 @@ from skillopt.simulation.reading import (
 )
 from skillopt.simulation.records import HEADING, Rule, plain
 from skillopt.simulation.replies import require_share, simulated_identity, simulated_reply
+from skillopt.simulation.rewriting import named_budget, rewritten
 from skillopt.simulation.world import World
 from skillopt.types import JsonValue
 
@@ -107,6 +110,8 @@ class SimulatedOptimizer:
         draw = generator(self._world.seed, f"simulation.optimizer {meaning(self._world, stage, request)}")
         damaged = draw.random() < self._malformed
         value = self._answer(stage, prompt_text(request), draw)
+        if stage == "reflect" and asks_for_citations(request):
+            value["edits"] = [*cited(self._world, prompt_text(request), _entries(value))]
         return _damaged(request, value, draw) if damaged else simulated_reply(request, _written(request, value))
 
     async def close(self) -> None:
@@ -115,7 +120,8 @@ class SimulatedOptimizer:
     def _answer(self, stage: Stage, text: str, draw: random.Random) -> dict[str, JsonValue]:
         match stage:
             case "reflect":
-                return {"reasoning": "What the tasks lacked (simulated).", "edits": [*self._propose(text, draw)]}
+                edits = self._propose(text, draw)
+                return {"reasoning": "What the tasks lacked (simulated).", "edits": [*edits], **notes_asked_for(text)}
             case "aggregate":
                 return merged(shown_edits(text))
             case "select":
@@ -124,6 +130,12 @@ class SimulatedOptimizer:
             case "update":
                 mended = [_mended(edit, text) for edit in shown_edits(text)]
                 return {"reasoning": "Targets that exist (simulated).", "edits": [*mended]}
+            case "appendix_consolidate":
+                return consolidated(text)
+            case "rewrite":
+                return rewritten(text, [_object(edit) for edit in shown_edits(text)] or self._propose(text, draw))
+            case "budget":
+                return named_budget(self._world, shown_edits(text))
             case "slow_update":
                 content = "\n".join(f"- {sentence}" for sentence in self._guide(text, draw))
                 return {"reasoning": "What is still missing (simulated).", "slow_update_content": content}

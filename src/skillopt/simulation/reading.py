@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from skillopt.digests import canonical_json, digest
 from skillopt.models.base import ChatRequest
@@ -17,16 +17,30 @@ from skillopt.simulation.records import Rule, occurrences, plain
 from skillopt.simulation.target import complaints
 from skillopt.simulation.world import World
 
-Stage: TypeAlias = Literal["reflect", "aggregate", "select", "update", "slow_update", "meta_skill"]
+Stage: TypeAlias = Literal[
+    "reflect",
+    "aggregate",
+    "budget",
+    "select",
+    "update",
+    "rewrite",
+    "appendix_consolidate",
+    "slow_update",
+    "meta_skill",
+]
 
-_STAGES: Final[tuple[Stage, ...]] = ("reflect", "aggregate", "select", "update", "slow_update", "meta_skill")
+_STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 _FIELDS: Final[tuple[tuple[str, Stage], ...]] = (
     ("selected_indices", "select"),
+    ("consolidated_notes", "appendix_consolidate"),
     ("slow_update_content", "slow_update"),
     ("meta_skill_content", "meta_skill"),
     ("drop_all_reason", "aggregate"),
+    ("learning_rate", "budget"),
 )
 """Reply fields that only one stage asks for."""
+_REWRITE_FIELD: Final = '"new_skill"'
+"""What reflect and update ask for where they want a whole skill and no edits."""
 
 _OPENING = re.compile(r"[{\[]")
 
@@ -56,14 +70,17 @@ def prompt_text(request: ChatRequest) -> str:
 def stage_of(request: ChatRequest) -> Stage | None:
     """Return which stage asks, or None for a question that belongs to none.
 
-    In process the request says so. Over the wire its place is lost: then the fields that the reply must have tell the
-    stages apart, by the schema or else by the prompt, and trajectories tell a reflection from a repair.
+    In process the request says so, but for a rewrite, which the form of the reply tells. Over the wire its place is
+    lost: then the fields that the reply must have tell the stages apart, by the schema or else by the prompt, and
+    trajectories tell a reflection from a repair.
     """
+    text = prompt_text(request)
+    form = text if request.schema is None else canonical_json(dict(request.schema.schema))
+    if _REWRITE_FIELD in form:
+        return "rewrite"
     for stage in _STAGES:
         if request.place.stage == stage:
             return stage
-    text = prompt_text(request)
-    form = text if request.schema is None else canonical_json(dict(request.schema.schema))
     for field, stage in _FIELDS:
         if field in form:
             return stage

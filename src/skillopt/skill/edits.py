@@ -183,7 +183,7 @@ def _apply(skill: Skill, edit: Edit, *, max_tokens: int) -> Skill | _Refusal:
         candidate = Skill(text)
     except SkillError as error:
         return _Refusal(EditState.PROTECTED, f"it would damage a protected section: {error.message}")
-    if _protected_parts(candidate) != _protected_parts(skill):
+    if protected_parts(candidate) != protected_parts(skill):
         return _Refusal(EditState.PROTECTED, "it would change front matter or a protected section")
     tokens = estimate_tokens(text)
     if tokens > max_tokens and tokens > estimate_tokens(skill.text):
@@ -191,7 +191,7 @@ def _apply(skill: Skill, edit: Edit, *, max_tokens: int) -> Skill | _Refusal:
     return candidate
 
 
-def _protected_parts(skill: Skill) -> tuple[str, ...]:
+def protected_parts(skill: Skill) -> tuple[str, ...]:
     """Return what no edit changes. The line end behind front matter is left out: a lone front matter may lack it."""
     sections = (skill.text[section.span.start : section.span.end] for section in skill.sections)
     return (skill.front_matter.rstrip("\r\n"), *sections)

@@ -20,6 +20,10 @@ Greek.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
+
+NEARLY_FULL = Fraction(4, 5)
+"""Share of the limit above which a skill has little room left: people are warned, the optimizer asked to shorten."""
 
 _HAN_KANA_HANGUL = (
     "\u1100-\u11ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -43,6 +47,26 @@ def estimate_tokens(text: str) -> int:
         longer = sum(len(run.group()) // 8 for run in _ASCII_RUNS.finditer(text))
         return len(_ASCII_UNITS.findall(text)) + spaces + len(_ASCII_SYMBOLS.findall(text)) + longer
     return sum(_cost(piece) for piece in _PIECE.finditer(text))
+
+
+def nearly_full(tokens: int, most: int) -> bool:
+    """Return whether a skill of so many tokens has little room left under a limit, or none."""
+    return tokens > NEARLY_FULL * most
+
+
+def size_warning(tokens: int, most: int) -> str:
+    """Return what a person should know of a skill of so many tokens under a limit, in a sentence; "" where nothing."""
+    if tokens > most:
+        return (
+            f"the skill has about {tokens} tokens, above skill.max_tokens {most}: until it is below, only edits that "
+            "make it no larger are applied; shorten it or raise the limit"
+        )
+    if nearly_full(tokens, most):
+        return (
+            f"the skill has about {tokens} of at most {most} tokens ({tokens / most:.0%}, skill.max_tokens): from now "
+            "on the optimizer is asked to shorten and replace rather than to add"
+        )
+    return ""
 
 
 def _cost(piece: re.Match[str]) -> int:

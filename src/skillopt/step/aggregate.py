@@ -19,7 +19,9 @@ from skillopt.events import StageProgress, StageStarted
 from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
+from skillopt.step.copies import refuse_copies
 from skillopt.step.duplicates import merge_duplicates
+from skillopt.step.limits import show_limits
 from skillopt.step.replies import MergeReply, as_object, edits_schema, read_edits, shown
 from skillopt.step.showing import show_edits, show_memory, show_rejections, show_skill
 from skillopt.types import Discarded, Edit, EditState, Patch
@@ -43,7 +45,7 @@ _FAILURES, _SUCCESSES, _FINAL = 0, 1, 2
 
 
 async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -> Patch:
-    """Return one patch with the merged edits; without edits where none came in."""
+    """Return one patch with the merged edits; without edits where none came in. Rewrites are kept side by side."""
     distinct = _without_duplicates(run, patches)
     failures, successes = (
         [patch for patch in distinct if patch.source_type == side] for side in ("failure", "success")
@@ -53,7 +55,9 @@ async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -
     sides = ((failures, _FAILURES), (successes, _SUCCESSES))
     merged = await map_ordered(merger.merge_levels, sides, limit=len(sides))
     level = 1 + max(patch.merge_level for patch in merged)
-    return await merger.merge(merged, _Call(_FINAL, level, 0))
+    whole = await merger.merge(merged, _Call(_FINAL, level, 0))
+    final = refuse_copies(run, state.skill, whole)
+    return replace(final, rewrites=tuple(rewrite for patch in patches for rewrite in patch.rewrites))
 
 
 def _without_duplicates(run: StageContext, patches: Sequence[Patch]) -> list[Patch]:
@@ -131,12 +135,13 @@ class _Merger:
             "aggregate",
             purpose=self._run.environment.purpose,
             skill=show_skill(self._state),
+            limits=show_limits(self._run, self._state),
             rejections=show_rejections(self._state),
             memory=show_memory(self._state),
             edits=show_edits(edits),
         )
         place = self._state.place("aggregate", call.index)
-        form = edits_schema(target_lines(self._state.current.skill), merge=True)
+        form = edits_schema(target_lines(self._state.skill), merge=True)
         return (await self._run.ask(messages, place, MergeReply, reply_schema=form, may_fall_back=True)).value
 
     def _tell(self, outcome: Literal["done", "dropped"]) -> None:

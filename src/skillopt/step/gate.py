@@ -25,20 +25,26 @@ from skillopt.events import StageStarted
 from skillopt.results import Candidate
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State
-from skillopt.step.passes import measure_draws, measure_passes
+from skillopt.step.passes import draws_needed, measure_draws, measure_passes
+from skillopt.step.unjudged import no_verdict, nothing_to_judge
 from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
 
 
 async def gate(run: StageContext, state: State, candidate: Candidate) -> Decision:
     """Measure the candidate on the selection split as far as it takes, and decide."""
     evaluation = run.config.evaluation
-    if not candidate.changed:
-        return _nothing_to_judge(state, candidate, evaluation)
-    lost = state.rejections.repeated(candidate.applied, skill=state.current.skill.digest)
+    if candidate.skill.digest == state.current.skill.digest:
+        return nothing_to_judge(state, candidate, evaluation=evaluation)
+    lost = state.rejections.repeated(state.bundle(candidate), skill=state.current.skill.digest)
     if lost is not None:
         run.count("repeated_bundles")
-        reason = f"the same edits lost on the same skill in step {lost.step}: {lost.reason}"
+        what = "rewrite" if candidate.rewrite else "edits"
+        reason = f"the same {what} lost on the same skill in step {lost.step}: {lost.reason}"
         return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)
+    if not (state.window_ends or run.ends_epoch(state)):
+        waiting = _counted(len(state.bundle(candidate)), "change")
+        reason = f"{waiting} so far; the gate judges those of {state.window} steps together (evaluation.gate_every)"
+        return no_verdict(state, Action.DEFERRED, reason, evaluation=evaluation)
     return await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
 
 
@@ -54,7 +60,7 @@ async def judge(
         place: Who asks.
         evaluation: The rule; without a gate every task is measured.
     """
-    values = task_means(state.current.rollouts, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    values = task_means(state.current.rollouts, evaluation.compared, weight=evaluation.gate_mixed_weight)
     draws = product(run.selection, range(evaluation.repeats))
     order = sorted(draws, key=lambda draw: (values[draw[0].id], draw[1]))
     run.emit(StageStarted(place.stage, state.epoch, state.step, len(order)))
@@ -100,8 +106,15 @@ def with_fresh_score(
     action = decision.action
     if action is not Action.FORCE_ACCEPT:
         action = Action.ACCEPT_NEW_BEST if new_best else Action.ACCEPT
-    reason = f"{decision.reason}; measured again: {_share(score, len(again))}, the bar from now on"
-    return replace(decision, action=action, reason=reason, new_best=new_best, remeasured=tuple(again))
+    told = f"measured again: {_share(score, len(again))}, the bar from now on"
+    return replace(
+        decision,
+        action=action,
+        reason=f"{decision.reason}; {told}",
+        without_tasks=decision.without_tasks and f"{decision.without_tasks}; {told}",
+        new_best=new_best,
+        remeasured=tuple(again),
+    )
 
 
 def decide(
@@ -127,16 +140,16 @@ def decide(
         A rejection as soon as the candidate cannot get above the current score whatever is still open; no verdict
         where open tasks could decide otherwise; else the verdict on exact sums.
     """
-    total, noun = len(current.rollouts), "tasks" if evaluation.repeats == 1 else "rollouts"
+    total, noun = draws_needed(current, evaluation), "tasks" if evaluation.repeats == 1 else "rollouts"
     current_score, best_score = (gate_score(skill.rollouts, evaluation) for skill in (current, best))
     measured = [rollout for rollout in rollouts if rollout.measured]
     upper_bound = _upper_sum(rollouts, total, evaluation) / total
     complete = len(measured) == total
     candidate_score = gate_score(measured, evaluation) if complete else None
-    strict = evaluation.use_gate and acceptance is None
+    strict, told = evaluation.use_gate and acceptance is None, ""
     if candidate_score is not None:
         verdict = _verdict(_compared(current, candidate, measured, evaluation), evaluation, acceptance)
-        accepted, reason = verdict.accept, verdict.reason
+        accepted, reason, told = verdict.accept, verdict.reason, verdict.without_tasks
         # A rule that prefers the candidate at the same score prefers it to the best skill as well.
         higher = candidate_score > best_score or (accepted and acceptance is not None and candidate_score == best_score)
         new_best = accepted and higher
@@ -148,9 +161,11 @@ def decide(
     else:
         action, new_best = Action.SKIP_UNMEASURED, False
         reason = f"{len(rollouts) - len(measured)} of {total} selection {noun} could not be measured: no verdict"
+    measured_of = f"{len(measured)} of {total} {noun} measured"
     return Decision(
         action=action,
-        reason=f"{reason}; {len(measured)} of {total} {noun} measured",
+        reason=f"{reason}; {measured_of}",
+        without_tasks=told and f"{told}; {measured_of}",
         current_score=current_score,
         candidate_score=candidate_score,
         upper_bound=upper_bound,
@@ -166,18 +181,30 @@ def decide(
 def _verdict(comparison: Comparison, evaluation: EvaluationSettings, acceptance: AcceptanceRule | None) -> Verdict:
     """Whether a candidate that was measured in full is accepted, and why."""
     total = len(comparison.pairs) * evaluation.repeats
-    numbers = f"{evaluation.gate_metric} {_share(comparison.after, total)} against {_share(comparison.before, total)}"
+    numbers = f"{evaluation.compared} {_share(comparison.after, total)} against {_share(comparison.before, total)}"
     if not evaluation.use_gate:
         return Verdict(accept=True, reason=f"accepted without a gate: {numbers}")
     if acceptance is not None:
         verdict = acceptance.decide(comparison)
-        said = verdict.reason or ("accepted" if verdict.accept else "not accepted")
-        return Verdict(verdict.accept, f"{acceptance.name}: {said}: {numbers}")
+        word = "accepted" if verdict.accept else "not accepted"
+        # The rule's own words may speak of single selection tasks.
+        reason, told = (f"{acceptance.name}: {said}: {numbers}" for said in (verdict.reason or word, word))
+        return Verdict(verdict.accept, reason, told)
     if comparison.after <= comparison.before:
         return Verdict(accept=False, reason=f"not strictly higher: {numbers}")
-    unmet = unmet_requirement(comparison, confidence=evaluation.confidence, max_regressions=evaluation.max_regressions)
+    unmet, told = (
+        unmet_requirement(
+            comparison,
+            confidence=evaluation.confidence,
+            max_regressions=evaluation.max_regressions,
+            guards=evaluation.guards,
+            name_tasks=named,
+        )
+        for named in (True, False)
+    )
     if unmet:
-        return Verdict(accept=False, reason=f"strictly higher, but {unmet}: {numbers}")
+        reason, told = (f"strictly higher, but {words}: {numbers}" for words in (unmet, told))
+        return Verdict(accept=False, reason=reason, without_tasks=told)
     return Verdict(accept=True, reason=f"strictly higher: {numbers}")
 
 
@@ -187,20 +214,6 @@ def _action(*, accepted: bool, new_best: bool, use_gate: bool) -> Action:
     if not use_gate:
         return Action.FORCE_ACCEPT
     return Action.ACCEPT_NEW_BEST if new_best else Action.ACCEPT
-
-
-def no_verdict(state: State, action: Action, reason: str, *, evaluation: EvaluationSettings) -> Decision:
-    """Return the decision where there is nothing to measure; the current skill stays."""
-    rollouts = state.current.rollouts
-    return Decision(action, reason, gate_score(rollouts, evaluation), total=len(rollouts))
-
-
-def _nothing_to_judge(state: State, candidate: Candidate, evaluation: EvaluationSettings) -> Decision:
-    if candidate.outcomes:
-        action, reason = Action.SKIP_NO_CHANGE, "no edit could be applied: the candidate is the current skill"
-    else:
-        action, reason = Action.SKIP_NO_PATCHES, "no edit was proposed and selected, so there was nothing to apply"
-    return no_verdict(state, action, reason, evaluation=evaluation)
 
 
 def _next_block(remaining: Sequence[tuple[Task, int]], slack: Fraction, gate_block: int) -> Sequence[tuple[Task, int]]:
@@ -220,7 +233,7 @@ def _upper_sum(rollouts: Sequence[Rollout], total: int, evaluation: EvaluationSe
 
 def _value(rollout: Rollout, evaluation: EvaluationSettings) -> Fraction:
     assert rollout.score is not None, "an unmeasured rollout has no gate score"
-    return gate_value(rollout.score, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    return gate_value(rollout.score, evaluation.compared, weight=evaluation.gate_mixed_weight)
 
 
 def _compared(
@@ -231,7 +244,7 @@ def _compared(
         candidate.text,
         current.rollouts,
         rollouts,
-        metric=evaluation.gate_metric,
+        metric=evaluation.compared,
         weight=evaluation.gate_mixed_weight,
     )
 
@@ -239,12 +252,12 @@ def _compared(
 def _broken(
     current: Sequence[Rollout], candidate: Sequence[Rollout], evaluation: EvaluationSettings
 ) -> tuple[str, ...]:
-    """The tasks, of those that were measured as often with both skills, on which the candidate scores lower."""
+    """The tasks, of those on which the candidate was measured as often as asked, on which it scores lower."""
     before, after = by_task(current), by_task(candidate)
     return tuple(
         task
         for task, own in after.items()
-        if len(own) == len(before[task]) and gate_score(own, evaluation) < gate_score(before[task], evaluation)
+        if len(own) == evaluation.repeats and gate_score(own, evaluation) < gate_score(before[task], evaluation)
     )
 
 
@@ -253,8 +266,13 @@ def _paired_sign_test(
 ) -> SignTest | None:
     if not candidate:
         return None
-    pairs = paired_means(current, candidate, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+    metric, weight, draws = evaluation.compared, evaluation.gate_mixed_weight, evaluation.repeats
+    pairs = paired_means(current, candidate, metric, weight=weight, draws=draws)
     return paired_sign_test([before for before, _ in pairs], [after for _, after in pairs])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _share(score: Fraction, total: int) -> str:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.context import StageContext
+from skillopt.evaluation.repeats import by_task
+from skillopt.evaluation.scores import require_criteria
 from skillopt.skill.document import Skill
+from skillopt.state import Measured
 from skillopt.types import Place, Rollout, Task
 
 
@@ -33,10 +37,20 @@ async def measure_draws(
 
     Raises:
         MeasurementError: As soon as more of the draws are unmeasured than may be.
+        EnvironmentLoadError: If a score lacks a criterion that the gate is to decide on or to guard.
     """
     rollouts: list[Rollout] = []
+    named = run.config.evaluation.criteria
     for repeat in sorted({repeat for _, repeat in draws}):
         tasks = [task for task, own in draws if own == repeat]
         missing = sum(not rollout.measured for rollout in rollouts)
         rollouts += await run.measure(skill, tasks, place, repeat=repeat, most_unmeasured=most_unmeasured - missing)
+    for rollout in rollouts:
+        if rollout.score is not None:
+            require_criteria(rollout.score, named, where=f"{place.stage}: task {rollout.task.id}: ")
     return tuple(rollouts)
+
+
+def draws_needed(current: Measured, evaluation: EvaluationSettings) -> int:
+    """Rollouts of a candidate on the whole selection split; the current skill may have more (`evaluation.refresh`)."""
+    return evaluation.repeats * len(by_task(current.rollouts))

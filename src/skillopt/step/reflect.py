@@ -1,13 +1,14 @@
 """Stage 2, the backward pass: the optimizer reads minibatches of trajectories and proposes bounded edits.
 
-Failures and successes are never mixed in a minibatch. Minibatches are independent and run side by side; their order is
-fixed by the seed, so it does not matter who finishes first.
+Failures and successes are never mixed in a minibatch, nor are the batches of a step. Minibatches are independent and
+run side by side; their order is fixed by the seed, so it does not matter who finishes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from skillopt.concurrency import map_ordered
 from skillopt.context import StageContext
@@ -15,9 +16,13 @@ from skillopt.events import StageProgress, StageStarted
 from skillopt.prompts import render
 from skillopt.skill.edits import target_lines
 from skillopt.state import State
+from skillopt.step.citing import citation_request, cited_tasks
+from skillopt.step.limits import show_examples, show_limits
 from skillopt.step.replies import EditsReply, edits_schema, read_edits, shown
+from skillopt.step.rewrite import reflect_by_rewriting
 from skillopt.step.showing import show_memory, show_rejections, show_skill, show_trajectories
-from skillopt.types import Discarded, EditState, Patch, Rollout, SourceType
+from skillopt.step.skill_aware import SkillAwareReply, asks_for_notes, read_notes, with_notes
+from skillopt.types import Discarded, Edit, EditState, Patch, Rollout, SourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class _Minibatch:
 
 
 async def reflect(run: StageContext, state: State, rollouts: Sequence[Rollout]) -> tuple[Patch, ...]:
-    """Return the patches that have edits or discarded proposals, failures ahead of successes.
+    """Return the patches that have edits, notes or discarded proposals, failures ahead of successes.
 
     With an edit budget of 0 nothing is asked: nothing could be applied.
     """
@@ -49,40 +54,50 @@ async def reflect(run: StageContext, state: State, rollouts: Sequence[Rollout]) 
 
 
 def _minibatches(run: StageContext, state: State, rollouts: Sequence[Rollout]) -> tuple[_Minibatch, ...]:
-    measured = [rollout for rollout in rollouts if rollout.score is not None]
-    failures = [rollout for rollout in measured if rollout.score and not rollout.score.hard]
-    successes = [rollout for rollout in measured if rollout.score and rollout.score.hard]
-    groups: list[tuple[SourceType, list[Rollout]]] = [("failure", failures)]
-    if not run.config.gradient.failure_only:
-        groups.append(("success", successes))
+    """Cut each batch of the step into minibatches; those of failures come ahead of all others."""
+    batch_size, size = run.config.train.batch_size, run.config.gradient.minibatch_size
+    batches = [rollouts[start : start + batch_size] for start in range(0, len(rollouts), batch_size)]
+    kinds: tuple[SourceType, ...] = ("failure",) if run.config.gradient.failure_only else ("failure", "success")
     minibatches: list[_Minibatch] = []
-    size = run.config.gradient.minibatch_size
-    for source_type, group in groups:
-        run.random(f"reflect.{source_type}", state.epoch, state.step).shuffle(group)
+    for source_type, (number, batch) in product(kinds, enumerate(batches)):
+        group = [one for one in batch if one.score is not None and bool(one.score.hard) == (source_type == "success")]
+        run.random(f"reflect.{source_type}", state.epoch, state.step, *([number] if number else ())).shuffle(group)
         for start in range(0, len(group), size):
             minibatches.append(_Minibatch(len(minibatches), source_type, tuple(group[start : start + size])))
     return tuple(minibatches)
 
 
 async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) -> Patch | None:
+    if run.config.optimizer.whole_rewrites:
+        return await reflect_by_rewriting(
+            run, state, minibatch.rollouts, source_type=minibatch.source_type, index=minibatch.index
+        )
+    source_type = minibatch.source_type
+    task_ids = tuple(rollout.task.id for rollout in minibatch.rollouts)
+    cites = run.config.evaluation.vet > 0
+    takes_notes = asks_for_notes(run.config.optimizer, source_type)
+    examples = {"examples": show_examples(run)} if source_type == "failure" else {}
     messages = render(
-        f"reflect_{minibatch.source_type}",
+        f"reflect_{source_type}{'_skill_aware' if takes_notes else ''}",
+        **examples,
         purpose=run.environment.purpose,
         skill=show_skill(state),
+        limits=show_limits(run, state),
         budget=str(state.budget),
         rejections=show_rejections(state),
         memory=show_memory(state),
         trajectories=show_trajectories(minibatch.rollouts, most_tokens=run.config.gradient.trajectory_tokens),
+        citing=citation_request(task_ids) if cites else "",
     )
-    place = state.place("reflect", minibatch.index)
-    form = edits_schema(target_lines(state.current.skill))
-    answer = await run.ask(messages, place, EditsReply, reply_schema=form)
+    form = edits_schema(target_lines(state.skill), task_ids=task_ids if cites else None)
+    schema, form = (SkillAwareReply, with_notes(form)) if takes_notes else (EditsReply, form)
+    answer = await run.ask(messages, state.place("reflect", minibatch.index), schema, reply_schema=form)
     if answer.value is None:
         run.count("dropped_reflections")
         return None
-    task_ids = tuple(rollout.task.id for rollout in minibatch.rollouts)
-    edits, discarded = read_edits(answer.value.edits, source_type=minibatch.source_type, task_ids=task_ids)
-    if not edits and not discarded:
+    edits, discarded = _read(run, answer.value, source_type, task_ids)
+    notes = read_notes(answer.value, source_type=source_type, task_ids=task_ids)
+    if not (edits or discarded or notes):
         return None
     beyond = tuple(
         Discarded(
@@ -98,4 +113,22 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         source_type=minibatch.source_type,
         task_ids=task_ids,
         discarded=discarded + beyond,
+        notes=notes,
     )
+
+
+def _read(
+    run: StageContext, reply: EditsReply, source_type: SourceType, task_ids: tuple[str, ...]
+) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
+    """Read the edits of a reply, each with the tasks that it cites; without vetting they are the whole minibatch."""
+    if not run.config.evaluation.vet:
+        return read_edits(reply.edits, source_type=source_type, task_ids=task_ids)
+    edits: tuple[Edit, ...] = ()
+    discarded: tuple[Discarded, ...] = ()
+    for entry in reply.edits:
+        cited, unknown = cited_tasks(entry, task_ids)
+        for _ in range(unknown):
+            run.count("unknown_task_ids")
+        read, unreadable = read_edits([entry], source_type=source_type, task_ids=cited)
+        edits, discarded = edits + read, discarded + unreadable
+    return edits, discarded

@@ -86,7 +86,9 @@ class MergeReply(EditsReply):
         return edits_schema(None, merge=True)
 
 
-def edits_schema(targets: Sequence[str] | None, *, merge: bool = False) -> ReplySchema:
+def edits_schema(
+    targets: Sequence[str] | None, *, merge: bool = False, task_ids: Sequence[str] | None = None
+) -> ReplySchema:
     """Return what a reply with edits is held to where the provider can: one schema for each kind of edit.
 
     An append has no target that could be invented, and every other edit takes its target from the skill's own lines. A
@@ -95,11 +97,16 @@ def edits_schema(targets: Sequence[str] | None, *, merge: bool = False) -> Reply
     Args:
         targets: The lines that may be targets, from `skill.edits.target_lines`; None leaves targets free.
         merge: Whether each edit names the edits it stands for, and dropping all of them takes a reason.
+        task_ids: The tasks that each edit may cite; None where it cites none.
     """
-    sources: dict[str, JsonValue] = {"sources": {"type": "array", "items": {"type": "integer"}}} if merge else {}
+    extra: dict[str, JsonValue] = {}
+    if merge:
+        extra["sources"] = {"type": "array", "items": {"type": "integer"}}
+    if task_ids is not None:
+        extra["task_ids"] = {"type": "array", "items": _one_of(list(dict.fromkeys(task_ids)))}
     properties: dict[str, JsonValue] = {
         "reasoning": {"type": "string"},
-        "edits": {"type": "array", "items": {"anyOf": _edit_schemas(targets, sources)}},
+        "edits": {"type": "array", "items": {"anyOf": _edit_schemas(targets, extra)}},
     }
     if merge:
         properties["drop_all_reason"] = {"type": "string"}
@@ -115,10 +122,7 @@ def edits_schema(targets: Sequence[str] | None, *, merge: bool = False) -> Reply
 
 
 def _edit_schemas(targets: Sequence[str] | None, extra: dict[str, JsonValue]) -> list[JsonValue]:
-    if targets is None or len(targets) > _MOST_TARGETS or sum(map(len, targets)) > _MOST_TARGET_CHARACTERS:
-        target: JsonValue = {"type": "string"}
-    else:
-        target = {"type": "string", "enum": list(targets)}
+    target: JsonValue = {"type": "string"} if targets is None else _one_of(targets)
     schemas: list[JsonValue] = []
     for operation in EditOperation:
         if operation in _TARGETED and targets is not None and not targets:
@@ -137,6 +141,13 @@ def _edit_schemas(targets: Sequence[str] | None, extra: dict[str, JsonValue]) ->
             }
         )
     return schemas
+
+
+def _one_of(texts: Sequence[str]) -> JsonValue:
+    """One of these texts, or any where they are too many or too long for a schema."""
+    if len(texts) > _MOST_TARGETS or sum(map(len, texts)) > _MOST_TARGET_CHARACTERS:
+        return {"type": "string"}
+    return {"type": "string", "enum": list(texts)}
 
 
 class RankingReply(Reply):

@@ -11,6 +11,6 @@ from skillopt.types import Place, Rollout, Task
 
 
 async def rollout(run: StageContext, state: State, batch: Sequence[Task]) -> tuple[Rollout, ...]:
-    """Roll out the current skill on the batch; a task that could not be measured keeps its reason and has no score."""
+    """Roll out the step's skill on the batch; a task that could not be measured keeps its reason and has no score."""
     run.emit(StageStarted("rollout", state.epoch, state.step, len(batch)))
-    return await run.measure(state.current.skill, batch, Place("rollout", state.epoch, state.step))
+    return await run.measure(state.skill, batch, Place("rollout", state.epoch, state.step))

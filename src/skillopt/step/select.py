@@ -24,7 +24,7 @@ async def select(run: StageContext, state: State, merged: Patch) -> Selected:
     run.emit(StageStarted("select", state.epoch, state.step))
     edits = merged.edits
     if len(edits) <= state.budget:
-        return Selected(edits)
+        return Selected(edits, rewrites=merged.rewrites)
     reply = await _ask(run, state, edits) if state.budget else RankingReply(selected_indices=[])
     if reply is None:
         run.count("select_fallbacks")

@@ -29,7 +29,7 @@ _ENDED = {
 
 def show_skill(state: State) -> str:
     """Return the current skill's text, or a note that there is none yet."""
-    return show_text(state.current.skill)
+    return show_text(state.skill)
 
 
 def show_text(skill: Skill) -> str:
@@ -90,8 +90,10 @@ def _verdict(score: Score, trajectory: Trajectory) -> str:
     """
     if score.hard or not score.expected:
         solved = "solved" if score.hard else f"failed (partial credit {score.soft:.2f})"
-        return f"Verdict: {solved}. {score.feedback}"
+        return f"Verdict: {solved}.{_criteria(score)} {score.feedback}"
     lines: list[str] = []
+    if score.criteria:
+        lines.append(_criteria(score).strip())
     if score.predicted != trajectory.output.strip():
         lines.append(f"Read as: {score.predicted}")
     if score.soft:
@@ -99,6 +101,12 @@ def _verdict(score: Score, trajectory: Trajectory) -> str:
     if score.note:
         lines.append(f"Feedback: {score.note}")
     return "\n".join([*lines, f"Expected answer: {score.expected}"])
+
+
+def _criteria(score: Score) -> str:
+    """What each criterion came to, as a sentence; "" where there are none."""
+    named = ", ".join(f"{name} {value:.2f}" for name, value in score.criteria.items())
+    return f" Criteria: {named}." if named else ""
 
 
 def trim_middle(text: str, *, most_tokens: int) -> str:

@@ -6,8 +6,23 @@ They say what happened and hold no behaviour beyond keeping themselves consisten
 
 from skillopt.types.comparisons import Comparison, Pair, PairCategory, PairPolicy
 from skillopt.types.decisions import Action, Decision, SignTest
-from skillopt.types.edits import Discarded, Edit, EditOperation, EditOutcome, EditState, Patch
+from skillopt.types.edits import (
+    Change,
+    Consolidation,
+    Copy,
+    Discarded,
+    Edit,
+    EditOperation,
+    EditOutcome,
+    EditState,
+    Note,
+    Patch,
+    Rewrite,
+    RewriteOutcome,
+    Vetting,
+)
 from skillopt.types.tasks import (
+    Criterion,
     Failure,
     JsonValue,
     Message,
@@ -24,7 +39,11 @@ from skillopt.types.tasks import (
 
 __all__ = [
     "Action",
+    "Change",
     "Comparison",
+    "Consolidation",
+    "Copy",
+    "Criterion",
     "Decision",
     "Discarded",
     "Edit",
@@ -34,11 +53,14 @@ __all__ = [
     "Failure",
     "JsonValue",
     "Message",
+    "Note",
     "Pair",
     "PairCategory",
     "PairPolicy",
     "Patch",
     "Place",
+    "Rewrite",
+    "RewriteOutcome",
     "Role",
     "Rollout",
     "Score",
@@ -48,4 +70,5 @@ __all__ = [
     "Task",
     "Trajectory",
     "Usage",
+    "Vetting",
 ]

@@ -26,16 +26,21 @@ class SignTest:
 
 
 class Action(StrEnum):
-    """What a step or a slow update did to the current skill; most are the public names."""
+    """What a step or a slow update did to the current skill; most are the public names.
+
+    With `deferred` edits wait for the gate, together with those of other steps; after any other action none do.
+    """
 
     ACCEPT_NEW_BEST = "accept_new_best"
     ACCEPT = "accept"
     REJECT = "reject"
     FORCE_ACCEPT = "force_accept"
     SKIP_NO_PATCHES = "skip_no_patches"
+    SKIP_NO_REWRITE = "skip_no_rewrite"
     SKIP_NO_CHANGE = "skip_no_change"
     SKIP_UNMEASURED = "skip_unmeasured"
     SKIP_REPEATED = "skip_repeated"
+    DEFERRED = "deferred"
     NO_CONTENT = "no_content"
 
 
@@ -56,6 +61,8 @@ class Decision:
         broken: Ids of the measured tasks on which the candidate scored lower than the current skill.
         new_best: Whether the candidate becomes the best skill: it scores strictly higher than the best so far, or as
             high and an acceptance rule prefers it.
+        without_tasks: The reason without what a selection task may hold, where `reason` has more than that; "" where it
+            has not. The optimizer reads it.
         remeasured: The fresh passes of an accepted candidate, where it was measured again; from then on they are its
             score.
     """
@@ -72,6 +79,12 @@ class Decision:
     broken: tuple[str, ...] = ()
     new_best: bool = False
     remeasured: tuple[Rollout, ...] = ()
+    without_tasks: str = ""
+
+    @property
+    def told(self) -> str:
+        """The reason as the optimizer reads it: scores and counts of selection tasks, and nothing else of them."""
+        return self.without_tasks or self.reason
 
     @property
     def lost_by(self) -> Fraction:

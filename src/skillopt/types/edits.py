@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
+from typing import TypeAlias
 
 from skillopt.types.tasks import SourceType
 
@@ -28,6 +30,9 @@ class EditState(StrEnum):
     DUPLICATE = "duplicate"
     INVALID = "invalid"
     OVER_BUDGET = "over_budget"
+    MEMORISED = "memorised"
+    VETTED_OUT = "vetted_out"
+    SUGGESTED = "suggested"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ class Edit:
         content: The text to put in; "" for delete.
         support_count: How many proposals this edit stands for after merging; at least 1.
         source_type: The kind of trajectories it came from.
-        task_ids: Ids of the tasks whose trajectories were before the optimizer's eyes when it proposed the edit.
+        task_ids: Ids of the tasks it came from: those that the optimizer cited, where it was asked to, else all whose
+            trajectories were before its eyes when it proposed the edit.
         merge_level: How many merges it went through.
     """
 
@@ -54,6 +60,34 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A passage of a new text that a training task has as well.
+
+    Attributes:
+        task_id: The task; the first one, in the order of the tasks, where several have it.
+        text: The passage as it stands in the new text.
+    """
+
+    task_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vetting:
+    """An edit tried alone on training tasks that it came from.
+
+    Attributes:
+        task_ids: The tasks.
+        before: Sum of the gate scores that the current skill had on them in this step.
+        after: The same with the edit; None where not all of them could be measured, and then nothing was decided.
+    """
+
+    task_ids: tuple[str, ...]
+    before: Fraction
+    after: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
 class EditOutcome:
     """How an edit ended.
 
@@ -62,12 +96,54 @@ class EditOutcome:
         state: Its one end.
         detail: What a person needs to know about it, such as "found in 2 places: lines 4 and 9".
         repaired: Whether it was applied only after a repair request to the optimizer.
+        copies: What its content copies from training tasks, where that is looked for.
+        vetting: How it did alone; None where it was not tried alone.
     """
 
     edit: Edit
     state: EditState
     detail: str = ""
     repaired: bool = False
+    copies: tuple[Copy, ...] = ()
+    vetting: Vetting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A whole skill as the optimizer wrote it anew.
+
+    Attributes:
+        text: The skill; hostile until it was put together with what no rewrite changes (`skill/rewriting.py`).
+        change_summary: What changed, in the optimizer's words, a line each.
+        reasoning: Why, in its words.
+        source_type: The kind of trajectories it came from.
+        task_ids: Ids of the tasks that were before the optimizer's eyes.
+    """
+
+    text: str
+    change_summary: tuple[str, ...] = ()
+    reasoning: str = ""
+    source_type: SourceType = "failure"
+    task_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteOutcome:
+    """How a rewrite ended.
+
+    Attributes:
+        rewrite: The rewrite, as it came.
+        state: applied: it became the candidate; duplicate: it changes nothing; over_budget: it would make the skill too
+            large, or another rewrite was taken; protected: it would damage a protected section; invalid: it has no
+            text that can be used; memorised: it copies a training task, and copies are refused.
+        detail: Why, in words.
+        copies: What its text copies from training tasks, where that is looked for.
+    """
+
+    rewrite: Rewrite
+    state: EditState
+    detail: str = ""
+    copies: tuple[Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +152,60 @@ class Discarded:
 
     Attributes:
         entry: The proposal as it came, as JSON text; hostile, to be shown as text.
-        state: Its end: invalid where it is no edit, over_budget, or duplicate where a merge or another edit took its
-            place.
+        state: Its end: invalid where it is no edit, over_budget, memorised where it copies a training task and that is
+            refused, or duplicate where a merge or another edit took its place.
         detail: Why, in words.
+        copies: What it copies from training tasks.
     """
 
     entry: str
     state: EditState
     detail: str
+    copies: tuple[Copy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One reminder for the skill's appendix: of a rule that stands in the skill and was not followed.
+
+    Attributes:
+        text: The reminder as it came; hostile, to be shown as text.
+        source_type: The kind of trajectories it came from.
+        task_ids: Ids of the tasks whose trajectories were before the optimizer's eyes when it wrote it.
+        state: Its one end: applied (it is in the candidate), duplicate, invalid, protected or over_budget; None while
+            that is open.
+        detail: Why, in words.
+    """
+
+    text: str
+    source_type: SourceType = "failure"
+    task_ids: tuple[str, ...] = ()
+    state: EditState | None = None
+    detail: str = ""
+
+
+Change: TypeAlias = Edit | Note | Rewrite
+"""What can be tried on a skill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """One attempt to write the notes of an appendix in fewer words.
+
+    Attributes:
+        before: The notes as they were.
+        after: The notes that stand in the candidate now; as before where the attempt came to nothing.
+        reason: What came of it, in words.
+    """
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    reason: str
+
+    @property
+    def kept(self) -> bool:
+        """Whether the shorter notes took the place of the others."""
+        return self.after != self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +218,9 @@ class Patch:
         source_type: "failure" if any failure was behind it.
         task_ids: Ids of the tasks behind it.
         discarded: Proposals that ended at this stage.
+        notes: Reminders for the skill's appendix that came with it; empty without skill-aware reflection.
         merge_level: 0 for a patch from reflect, else the level of the merge that made it.
+        rewrites: Whole skills in place of edits, where reflections write those.
     """
 
     reasoning: str
@@ -104,4 +228,6 @@ class Patch:
     source_type: SourceType
     task_ids: tuple[str, ...] = ()
     discarded: tuple[Discarded, ...] = ()
+    notes: tuple[Note, ...] = ()
     merge_level: int = 0
+    rewrites: tuple[Rewrite, ...] = ()

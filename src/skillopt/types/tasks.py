@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from skillopt.digests import digest
 
@@ -28,8 +28,8 @@ class Place:
     """Where in the run something was asked; part of the key of every optimizer reply.
 
     Attributes:
-        stage: The method's word: baseline, rollout, reflect, aggregate, select, update, gate, slow_update, meta_skill,
-            final, test; `check` for the preflight.
+        stage: The method's word: baseline, rollout, reflect, aggregate, select, update, vet, appendix_consolidate,
+            gate, slow_update, meta_skill, final, test; `check` for the preflight.
         epoch: From 1; 0 before training.
         step: From 1 over the whole run; 0 before training.
         index: Tells calls of one stage apart, in an order fixed by the method and not by who finishes first.
@@ -142,10 +142,12 @@ class Score:
         expected: The answer that was expected, as a person would write it; "" where there is no such answer, and then
             the optimizer reads the feedback in its place.
         note: What the feedback says beyond those two answers, such as which fields differ; "" where nothing.
+        criteria: What the task was scored on besides, by name, 0 to 1 each; a truth value counts as 0 or 1. The gate
+            can decide on one of them and guard others (`evaluation.criterion`, `evaluation.guards`). Read-only.
 
     Raises:
-        ValueError: If `hard` is neither 0 nor 1, or `soft` is not a number within 0 and 1.
-        TypeError: If one of the texts is no text.
+        ValueError: If `hard` is neither 0 nor 1, or `soft` or a criterion is not a number within 0 and 1.
+        TypeError: If one of the texts is no text, or the criteria are no mapping of names to numbers.
     """
 
     hard: int
@@ -154,6 +156,7 @@ class Score:
     predicted: str = ""
     expected: str = ""
     note: str = ""
+    criteria: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
 
     def __post_init__(self) -> None:
         if self.hard not in (0, 1):
@@ -166,6 +169,32 @@ class Score:
                 raise TypeError(f"{name} is {text!r:.100}; it must be a text")
         object.__setattr__(self, "hard", int(self.hard))
         object.__setattr__(self, "soft", float(self.soft))
+        object.__setattr__(self, "criteria", _criteria(self.criteria))
+
+
+def _criteria(given: Any) -> Mapping[str, float]:
+    """Return criteria in the order of their names, so that a score does not depend on the order they were found in."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"criteria is {given!r:.100}; it must be a mapping of names to numbers")
+    criteria = dict(cast("Mapping[Any, Any]", given))
+    for name, value in criteria.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"a criterion is named {name!r:.100}; it must be a text that is not empty")
+        if not isinstance(value, int | float):
+            raise TypeError(f"criterion {name!r:.100} is {value!r:.100}; it must be a number")
+        if not (math.isfinite(value) and 0 <= value <= 1):
+            raise ValueError(f"criterion {name!r:.100} is {value!r}; it must be a number from 0 to 1")
+    return MappingProxyType({name: float(criteria[name]) for name in sorted(criteria)})
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One criterion of a score, as what is compared in place of the score itself."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"criterion {self.name}"
 
 
 @dataclass(frozen=True, slots=True)

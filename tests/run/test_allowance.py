@@ -1,0 +1,151 @@
+"""Limits are asked ahead of every call, with what is in flight counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.config.limit_settings import LimitSettings
+from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
+from skillopt.errors import LimitReached
+from skillopt.models.base import ChatModel, ChatReply, ChatRequest
+from skillopt.models.meter import Meter, MeteredModel, Payment
+from skillopt.models.prices import Prices
+from skillopt.run.allowance import Allowance, AllowedModel
+from skillopt.types import JsonValue, Message, Place, Role, Usage
+
+PRICED = RoleSettings(name="compatible:any", price=PriceSettings(input=1.0, output=2.0))
+PRICES = Prices(ModelSettings(target=PRICED, optimizer=RoleSettings(name="compatible:other")), on=date(2026, 1, 1))
+REQUEST = ChatRequest((Message("user", "one two three four five"),), Place("gate", 1, 1))
+PROMPT_TOKENS = 5
+
+
+class Answering(ChatModel):
+    """A model whose answer takes a while and so many tokens."""
+
+    def __init__(self, bill: Bill, output_tokens: int) -> None:
+        self._bill = bill
+        self._output_tokens = output_tokens
+
+    @property
+    def identity(self) -> Mapping[str, JsonValue]:
+        return {}
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        self._bill.in_flight += 1
+        self._bill.most_in_flight = max(self._bill.most_in_flight, self._bill.in_flight)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        self._bill.in_flight -= 1
+        return ChatReply("said", usage=Usage(1, fresh_tokens=PROMPT_TOKENS, output_tokens=self._output_tokens))
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+class Bill:
+    """Both roles behind one allowance, and what was paid."""
+
+    def __init__(self, limits: dict[str, Any], *, reply_tokens: int | None = None) -> None:
+        self.meter = Meter()
+        self.most_in_flight = self.in_flight = 0
+        self.now = 0.0
+        self.allowance = Allowance(
+            LimitSettings.model_validate(limits),
+            paid=self.meter,
+            prices=PRICES,
+            reply_tokens={"target": reply_tokens, "optimizer": reply_tokens},
+            clock=lambda: self.now,
+        )
+
+    def pay(self, payment: Payment) -> None:
+        self.meter.add(payment.role, payment.place, payment.usage, payment.dollars)
+
+    async def calls(self, costs: list[int], *, role: Role = "target") -> list[str]:
+        """Begin calls of so many output tokens all at once; what was said to those that were refused."""
+        models = [MeteredModel(Answering(self, cost), self.pay, role=role, prices=PRICES) for cost in costs]
+        asked = (AllowedModel(model, self.allowance, role=role).reply(REQUEST) for model in models)
+        done = await asyncio.gather(*asked, return_exceptions=True)
+        for error in done:
+            assert isinstance(error, LimitReached | ChatReply), error
+        return [error.message for error in done if isinstance(error, LimitReached)]
+
+    def used(self, role: Role | None = None) -> Usage:
+        return self.meter.total(role).usage
+
+
+@given(limit=st.integers(1, 12), calls=st.integers(1, 20))
+async def test_a_limit_of_calls_is_never_exceeded_however_many_begin_at_once(limit: int, calls: int) -> None:
+    bill = Bill({"calls": limit})
+    refused = await bill.calls([1] * calls)
+    assert bill.used().calls == min(limit, calls)
+    assert refused == [f"limits.calls is {limit}, and {limit} were used"] * max(0, calls - limit)
+
+
+@given(
+    limit=st.integers(1, 3000),
+    costs=st.lists(st.integers(1, 900), min_size=1, max_size=25),
+    bounded=st.booleans(),
+)
+async def test_a_limit_of_tokens_is_exceeded_by_less_than_one_calls_own_cost(
+    limit: int, costs: list[int], bounded: bool
+) -> None:
+    bill = Bill({"tokens": limit}, reply_tokens=900 if bounded else None)
+    await bill.calls(costs)
+    assert bill.used().tokens < limit + max(costs) + PROMPT_TOKENS
+    whole = sum(costs) + PROMPT_TOKENS * len(costs)
+    assert bill.used().tokens >= min(limit, whole), "what is below the limit may be used"
+
+
+@given(cents=st.integers(1, 400), costs=st.lists(st.integers(1, 900_000), min_size=1, max_size=10))
+async def test_so_is_a_limit_of_dollars(cents: int, costs: list[int]) -> None:
+    bill = Bill({"dollars": cents / 100}, reply_tokens=900_000)
+    await bill.calls(costs)
+    paid = bill.meter.total().dollars
+    assert paid is not None
+    assert paid < cents / 100 + 2.0 * max(costs) / 1e6 + 1e-4
+
+
+async def test_far_from_a_limit_calls_run_side_by_side_and_close_to_it_one_by_one() -> None:
+    far, close = Bill({"tokens": 1_000_000}), Bill({"tokens": 5_000})
+    await far.calls([10] * 8)
+    await close.calls([10] * 8)
+    assert (far.most_in_flight, close.most_in_flight) == (8, 1)
+
+
+async def test_a_limit_of_one_role_does_not_bind_the_other() -> None:
+    bill = Bill({"target": {"calls": 1}})
+    assert len(await bill.calls([1, 1], role="target")) == 1
+    assert await bill.calls([1, 1, 1], role="optimizer") == []
+    assert (bill.used("target").calls, bill.used("optimizer").calls) == (1, 3)
+
+
+async def test_an_unknown_price_is_not_bound_by_dollars_and_by_everything_else() -> None:
+    bill = Bill({"dollars": 0.000001, "optimizer": {"calls": 2}})
+    assert len(await bill.calls([1000] * 3, role="optimizer")) == 1
+    assert bill.used().calls == 2
+
+
+async def test_no_call_is_begun_after_the_last_minute() -> None:
+    bill = Bill({"minutes": 2.0})
+    bill.now = 119.9
+    assert await bill.calls([1]) == []
+    bill.now = 120.0
+    assert await bill.calls([1]) == ["limits.minutes is 2, and they are over"]
+
+
+async def test_a_call_that_fails_or_is_cancelled_gives_its_room_back() -> None:
+    bill = Bill({"calls": 1})
+    model = AllowedModel(Answering(bill, 1), bill.allowance, role="target")
+    task = asyncio.create_task(model.reply(REQUEST))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await bill.calls([1]) == []

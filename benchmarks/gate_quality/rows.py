@@ -12,7 +12,6 @@ BASE = "published"
 
 PUBLISHED: Overrides = {
     "preset": "published",
-    "train.num_epochs": 4,
     "train.batch_size": 40,
     "gradient.minibatch_size": 8,
     "evaluation.eval_test": False,

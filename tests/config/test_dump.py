@@ -13,4 +13,4 @@ CONFIG = Config(model=MODELS)
 def test_every_setting_is_written() -> None:
     assert flattened(CONFIG)["model", "target", "name"] == "a:c"
     assert flattened(CONFIG)["env", "fields"] == {}
-    assert "lr_scheduler: cosine" in to_yaml(CONFIG)
+    assert "lr_scheduler: constant" in to_yaml(CONFIG)

@@ -27,7 +27,7 @@ def load(directory: Path, text: str, *overrides: str) -> LoadedConfig:
 def test_models_data_and_a_skill_are_enough(tmp_path: Path) -> None:
     config = load(tmp_path, MODELS + "env: {data_path: tasks.jsonl, skill_init: seed.md}").config
     assert config.model.target.name == "ollama:b"
-    assert (config.train.num_epochs, config.train.batch_size, config.optimizer.learning_rate) == (4, 40, 4)
+    assert (config.train.num_epochs, config.train.batch_size, config.optimizer.learning_rate) == (4, 40, 8)
 
 
 def test_the_last_layer_wins_and_each_value_knows_whence_it_came(tmp_path: Path) -> None:

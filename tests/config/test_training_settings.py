@@ -13,7 +13,7 @@ from skillopt.config.training_settings import OptimizerSettings, TrainSettings
 def test_a_schedule_cannot_rise() -> None:
     """F68: min > max is refused."""
     with pytest.raises(ValidationError, match="above learning_rate"):
-        OptimizerSettings(learning_rate=2, min_learning_rate=4)
+        OptimizerSettings(learning_rate=2, min_learning_rate=4, lr_scheduler="linear")
     assert OptimizerSettings(learning_rate=1, lr_scheduler="constant").learning_rate == 1
 
 

@@ -53,7 +53,7 @@ def refusal(values: Mapping[str, JsonValue]) -> str:
         ({"optimizer": {"skill_update_mode": "patsh"}}, "; did you mean patch?"),
         ({"train": {"meta_edit_budget": 1}}, "train.meta_edit_budget is not a key here"),
         (
-            {"optimizer": {"learning_rate": 1, "min_learning_rate": 2}},
+            {"optimizer": {"learning_rate": 1, "min_learning_rate": 2, "lr_scheduler": "linear"}},
             "optimizer: min_learning_rate is 2, above learning_rate 1",
         ),
     ],

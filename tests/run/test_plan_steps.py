@@ -55,8 +55,8 @@ def test_merges_are_counted_on_both_sides_and_all_levels() -> None:
 @pytest.mark.parametrize(
     ("optimizer", "growth"),
     [
-        ({}, 4 * 60),
-        ({"lr_control_mode": "autonomous"}, 16 * 60),
+        ({}, 8 * 60),
+        ({"lr_control_mode": "autonomous"}, 32 * 60),
         ({"lr_control_mode": "none"}, 8000),
         ({"skill_update_mode": "rewrite_from_suggestions"}, 8000),
     ],
@@ -67,14 +67,14 @@ def test_what_nothing_clips_is_held_by_the_skills_own_limit(optimizer: dict[str,
 
 def test_reminders_make_the_skill_grow_too_one_for_each_task() -> None:
     optimizer = {"use_skill_aware_reflection": True}
-    assert most_growth(config(optimizer=optimizer), 5) == 4 * 60 + 5 * 20
+    assert most_growth(config(optimizer=optimizer), 5) == 8 * 60 + 5 * 20
     assert may_consolidate(config(optimizer=optimizer)) is False
     assert may_consolidate(config(optimizer={**optimizer, "skill_aware_consolidate_threshold": 3})) is True
 
 
 def test_rollouts_and_vetting_are_bounded_by_what_a_step_reads() -> None:
-    assert most_rollouts(config(train={"batch_size": 4}), tasks=10, steps=12) == (10, 40)
+    assert most_rollouts(config(train={"batch_size": 4, "sampling": "all"}), tasks=10, steps=12) == (10, 40)
     unsolved = config(train={"batch_size": 4, "sampling": "unsolved"}, evaluation={"vet": 3})
     assert most_rollouts(unsolved, tasks=10, steps=12) == (4, 48)
-    assert most_vetting(unsolved, tasks=10, draws=2) == 2 * 4 * 3
-    assert most_vetting(unsolved, tasks=2, draws=2) == 2 * 4 * 2
+    assert most_vetting(unsolved, tasks=10, draws=2) == 2 * 8 * 3
+    assert most_vetting(unsolved, tasks=2, draws=2) == 2 * 8 * 2

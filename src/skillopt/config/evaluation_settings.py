@@ -13,9 +13,10 @@ from skillopt.types import Criterion
 class EvaluationSettings(Section):
     """How skills are measured and compared."""
 
-    vet: Count = 0
+    vet: Count = 2
     """Ahead of the gate, try each edit alone on up to this many training tasks that its analyst cited; it joins the
-    candidate only if it does better there, or, from successes, no worse. 0 lets every edit join."""
+    candidate only if it does better there, or, from successes, no worse. 0 lets every edit join; whole rewrites are
+    never tried so."""
     use_gate: bool = True
     """Accept a candidate only if it scores strictly higher; false accepts every one and records its score."""
     gate_metric: Literal["hard", "soft", "mixed"] = "hard"

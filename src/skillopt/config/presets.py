@@ -22,11 +22,16 @@ PRESETS: Mapping[Preset, Mapping[KeyPath, JsonValue]] = MappingProxyType(
             ("optimizer", "min_learning_rate"): 2,
             ("optimizer", "lr_scheduler"): "cosine",
             ("optimizer", "rejection_memory"): "epoch",
-            ("optimizer", "redraw"): 0,
+            ("train", "sampling"): "all",
+            ("evaluation", "vet"): 0,
         },
         "standard": {},
-        "fast": {},
-        "careful": {("evaluation", "final_repeats"): 2},
+        "fast": {
+            ("train", "num_epochs"): 2,
+            ("optimizer", "use_slow_update"): False,
+            ("evaluation", "vet"): 1,
+        },
+        "careful": {("evaluation", "repeats"): 2, ("evaluation", "final_repeats"): 4},
     }
 )
 """What each preset sets, by section and key."""

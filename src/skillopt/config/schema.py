@@ -7,9 +7,7 @@ default except the two models; unknown keys are errors.
 
 from __future__ import annotations
 
-from typing import Literal, Self, TypeAlias
-
-from pydantic import model_validator
+from typing import Literal, TypeAlias
 
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.evaluation_settings import EvaluationSettings
@@ -45,11 +43,7 @@ class Config(Section):
     env: EnvSettings = EnvSettings()
     """Tasks and environment."""
 
-    @model_validator(mode="after")
-    def _vetting_takes_edits(self) -> Self:
-        if self.evaluation.vet and self.optimizer.skill_update_mode != "patch":
-            raise ValueError(
-                f"evaluation.vet tries edits one by one, and optimizer.skill_update_mode "
-                f"{self.optimizer.skill_update_mode} applies none; leave out evaluation.vet, or use patch"
-            )
-        return self
+    @property
+    def vetted_tasks(self) -> int:
+        """On how many tasks an edit is tried alone: `evaluation.vet`, and none where the skill is rewritten instead."""
+        return self.evaluation.vet if self.optimizer.skill_update_mode == "patch" else 0

@@ -20,7 +20,7 @@ class TrainSettings(Section):
     """Training tasks of one batch; a step reads one batch unless `accumulation` says more."""
     accumulation: Positive = 1
     """Batches a step: each is rolled out and reflected on by itself, and the edits of all are aggregated together."""
-    sampling: Literal["all", "unsolved"] = "all"
+    sampling: Literal["all", "unsolved"] = "unsolved"
     """Which tasks a step's batch is drawn from: every epoch is one pass over all of them, or only those that were not
     seen yet or failed when they were last rolled out."""
     seed: int = 42
@@ -50,11 +50,11 @@ class GradientSettings(Section):
 class OptimizerSettings(Section):
     """How large the steps are, and what happens between epochs."""
 
-    learning_rate: Count = 4
+    learning_rate: Count = 8
     """Most edits a step. 0 applies nothing."""
     min_learning_rate: Count | None = None
     """Most edits a step at the end of a decaying schedule; by default 2, or `learning_rate` where that is lower."""
-    lr_scheduler: Literal["constant", "linear", "cosine", "autonomous"] = "cosine"
+    lr_scheduler: Literal["constant", "linear", "cosine", "autonomous"] = "constant"
     """How the edit budget goes from `learning_rate` to `min_learning_rate`; autonomous leaves it to the optimizer, as
     `lr_control_mode` autonomous does."""
     lr_control_mode: Literal["fixed", "autonomous", "none"] = "fixed"

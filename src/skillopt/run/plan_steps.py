@@ -24,8 +24,8 @@ def most_rollouts(config: Config, *, tasks: int, steps: int) -> tuple[int, int]:
 
 def most_vetting(config: Config, *, tasks: int, draws: int) -> int:
     """Most rollouts of single edits on training tasks of their step; none of whole rewrites."""
-    vetted = min(config.evaluation.vet, config.train.tasks_per_step, tasks)
-    return 0 if config.optimizer.whole_rewrites else draws * config.optimizer.learning_rate * vetted
+    vetted = min(config.vetted_tasks, config.train.tasks_per_step, tasks)
+    return draws * config.optimizer.learning_rate * vetted
 
 
 def may_consolidate(config: Config) -> bool:

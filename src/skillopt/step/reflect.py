@@ -74,7 +74,7 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
         )
     source_type = minibatch.source_type
     task_ids = tuple(rollout.task.id for rollout in minibatch.rollouts)
-    cites = run.config.evaluation.vet > 0
+    cites = run.config.vetted_tasks > 0
     takes_notes = asks_for_notes(run.config.optimizer, source_type)
     examples = {"examples": show_examples(run)} if source_type == "failure" else {}
     messages = render(
@@ -121,7 +121,7 @@ def _read(
     run: StageContext, reply: EditsReply, source_type: SourceType, task_ids: tuple[str, ...]
 ) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
     """Read the edits of a reply, each with the tasks that it cites; without vetting they are the whole minibatch."""
-    if not run.config.evaluation.vet:
+    if not run.config.vetted_tasks:
         return read_edits(reply.edits, source_type=source_type, task_ids=task_ids)
     edits: tuple[Edit, ...] = ()
     discarded: tuple[Discarded, ...] = ()

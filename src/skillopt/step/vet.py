@@ -44,7 +44,7 @@ async def vet(run: StageContext, state: State, candidate: Candidate, rollouts: S
         rollouts: What the current skill did in this step.
     """
     evaluation = run.config.evaluation
-    if not evaluation.vet:
+    if not run.config.vetted_tasks:
         return candidate
     trials = _trials(run, state, candidate, rollouts)
     if not trials:
@@ -74,7 +74,7 @@ def _trials(run: StageContext, state: State, candidate: Candidate, rollouts: Seq
             continue
         alone = apply_edits(state.skill, [outcome.edit], max_tokens=run.config.skill.max_tokens)
         known = {one.task.id: one for one in rollouts if one.measured and one.task.id in outcome.edit.task_ids}
-        before = tuple(known.values())[: run.config.evaluation.vet]
+        before = tuple(known.values())[: run.config.vetted_tasks]
         if alone.changed and before:
             trials[number] = _Trial(alone.skill, before)
     return trials

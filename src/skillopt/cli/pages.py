@@ -12,7 +12,7 @@ END_STATES: Mapping[EndState, str] = {
     EndState.NO_CANDIDATES: "no step made a skill that differs from the seed",
     EndState.SATURATED: "the seed has the highest possible score already",
     EndState.PROVIDER_FAILED: "a model, or too many tasks, gave no usable answer",
-    EndState.LIMIT_REACHED: "a limit was reached (none can be set yet)",
+    EndState.LIMIT_REACHED: "a limit was reached (`limits`)",
 }
 """Each end of a training in a few words; scores are those on the selection split."""
 

@@ -41,6 +41,8 @@ def test_a_fresh_pass_is_told_with_the_bar_before_and_after() -> None:
         "fresh_score": 0.0,
         "score_after": 0.5,
         "passes": 2,
+        "best_step": 0,
+        "best_score": 0.5,
     }
 
 

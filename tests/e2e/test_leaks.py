@@ -106,7 +106,11 @@ KINDS: dict[str, dict[str, Any]] = {
         "evaluation.final_repeats": 2,
         "evaluation.reselect": 3,
     },
-    "no gate": {"evaluation.use_gate": False, "optimizer.slow_update_gate_with_selection": False},
+    "no gate": {
+        "evaluation.use_gate": False,
+        "optimizer.redraw": 0,
+        "optimizer.slow_update_gate_with_selection": False,
+    },
     "rule": {"evaluation.acceptance": "telling.py:telling"},
     "refused copies": {"skill.memorising": "refuse", "skill.max_tokens": 90},
     "changed": {"optimizer.longitudinal_pair_policy": "changed", "optimizer.slow_update_samples": 2},

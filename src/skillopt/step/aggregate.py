@@ -56,7 +56,7 @@ async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -
     merged = await map_ordered(merger.merge_levels, sides, limit=len(sides))
     level = 1 + max(patch.merge_level for patch in merged)
     whole = await merger.merge(merged, _Call(_FINAL, level, 0))
-    final = refuse_copies(run, state.skill, whole)
+    final = refuse_copies(run, state, whole)
     return replace(final, rewrites=tuple(rewrite for patch in patches for rewrite in patch.rewrites))
 
 

@@ -3,7 +3,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help quickstart quickstart-simulated test check bench docs lock clean
+.PHONY: help quickstart quickstart-simulated test check bench gate-quality docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +35,9 @@ check: $(DEV)  ## format, lint, types, import contracts, architecture
 
 bench: $(DEV)  ## measure the hot paths
 	$(BIN)/python -m benchmarks
+
+gate-quality: $(DEV)  ## measure what the gate and its knobs are worth in simulated worlds: docs/gate_quality.md
+	$(BIN)/python -m benchmarks.gate_quality --write $(ARGS)
 
 docs: $(DEV)  ## write the generated parts of the pages anew
 	$(BIN)/python scripts/write_docs.py

@@ -68,6 +68,18 @@ def test_what_lost_to_a_score_that_changed_may_be_tried_again_and_is_still_shown
     assert reopened.digest_text(most=5) == memory.digest_text(most=5)
 
 
+def test_the_bundle_that_was_lost_last_is_shown_whole_ahead_of_all_others() -> None:
+    """F90: a default step has eight edits; what lost together must be seen together."""
+    old = [Rejection(step, (append(f"old {step}"),), "lost", broken=("a", "b", "c")) for step in range(1, 9)]
+    last = Rejection(9, tuple(append(f"rule {number}") for number in range(8)), "lost")
+    memory = Rejections((*old, last))
+    assert memory.last_bundle == 8
+    lines = memory.digest_text(most=10).splitlines()
+    assert all(line.startswith('- append "rule ') for line in lines[:8])
+    assert all(line.startswith('- append "old ') for line in lines[8:10])
+    assert Rejections().last_bundle == 0
+
+
 def test_the_digest_is_bounded_and_says_what_it_leaves_out() -> None:
     memory = Rejections(tuple(Rejection(step, (append(f"rule {step}"),), "lost") for step in range(1, 101)))
     lines = memory.digest_text(most=3).splitlines()

@@ -87,11 +87,17 @@ class Rejections:
                 return rejection
         return None
 
+    @property
+    def last_bundle(self) -> int:
+        """How many changes were lost together the last time."""
+        return len(self.entries[-1].changes) if self.entries else 0
+
     def digest_text(self, *, most: int) -> str:
         """Return what the optimizer reads: the edits that lost, each with the gate's reason.
 
         An edit that was tried again in other letter case or spacing is one line with a count; step and reason are those
-        of its last trial. Where not all of them fit, the newest, most frequent and most harmful ones take turns.
+        of its last trial. Where not all of them fit, the bundle that was lost last comes first, and then the newest,
+        most frequent and most harmful ones take turns.
 
         Args:
             most: Most lines of edits; the others are counted in a closing line. 0 or more.
@@ -113,10 +119,14 @@ class Rejections:
 
 
 def _in_turns(newest_first: list[list[_Trial]]) -> list[list[_Trial]]:
-    """Return the edits' trials in the order in which they deserve a line; equals keep the newest ahead."""
+    """Return the changes' trials in the order in which they deserve a line; equals keep the newest ahead.
+
+    The bundle that was lost last stays together, ahead of all others.
+    """
+    last = newest_first[0][0].rejection
     frequent = sorted(newest_first, key=len, reverse=True)
     harmful = sorted(newest_first, key=_harm, reverse=True)
-    ordered: list[list[_Trial]] = []
+    ordered = [trials for trials in newest_first if trials[0].rejection is last]
     for turn in zip(newest_first, frequent, harmful, strict=True):
         for trials in turn:
             if not any(trials is one for one in ordered):

@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TARGETS = ["bench", "check", "clean", "docs", "help", "lock", "quickstart", "quickstart-simulated", "test"]
+TARGETS = [
+    "bench",
+    "check",
+    "clean",
+    "docs",
+    "gate-quality",
+    "help",
+    "lock",
+    "quickstart",
+    "quickstart-simulated",
+    "test",
+]
 
 
 def make(*arguments: str) -> str:
@@ -33,6 +44,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
         ("test", "pytest"),
         ("check", "pyright"),
         ("bench", "benchmarks"),
+        ("gate-quality", "benchmarks.gate_quality --write"),
         ("docs", "scripts/write_docs.py"),
     ],
 )

@@ -18,3 +18,10 @@ def test_a_configuration_cannot_be_changed() -> None:
     config = Config.model_validate({"model": MODELS})
     with pytest.raises(ValidationError, match="frozen"):
         config.train.seed = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_redraw_needs_a_gate_that_rejects() -> None:
+    values = {"model": MODELS, "optimizer": {"redraw": 1}}
+    with pytest.raises(ValidationError, match="use_gate is false, so nothing is rejected; leave out optimizer"):
+        Config.model_validate({**values, "evaluation": {"use_gate": False}})
+    assert Config.model_validate(values).optimizer.redraw == 1

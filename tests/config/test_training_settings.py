@@ -60,3 +60,9 @@ def test_a_step_reads_as_many_tasks_as_its_batches_hold() -> None:
 @pytest.mark.parametrize(("learning_rate", "lowest"), [(8, 2), (4, 2), (2, 2), (1, 1), (0, 0)])
 def test_the_lowest_edit_budget_is_two_unless_the_highest_is_lower(learning_rate: int, lowest: int) -> None:
     assert OptimizerSettings(learning_rate=learning_rate).lowest_learning_rate == lowest
+
+
+def test_a_redraw_needs_a_memory_of_what_was_lost() -> None:
+    with pytest.raises(ValidationError, match="leave one of them out"):
+        OptimizerSettings(redraw=1, rejection_memory="off")
+    assert OptimizerSettings(redraw=1, rejection_memory="epoch").redraw == 1

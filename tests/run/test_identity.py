@@ -63,7 +63,7 @@ def test_a_start_that_failed_before_its_first_call_takes_no_directory(tmp_path: 
         ("evaluation.sel_env_num", 6, "evaluation.sel_env_num: 0 -> 6"),
         ("gradient.minibatch_size", 4, "gradient.minibatch_size: 2 -> 4"),
         ("model.target.temperature", 0.5, "model.target.temperature: null -> 0.5"),
-        ("model.optimizer.name", "simulated:optimizer", 'rules_per_task=1" -> "simulated:optimizer"'),
+        ("model.optimizer.name", "simulated:optimizer", 'misguided=0" -> "simulated:optimizer"'),
         ("env.scorer", "f1", 'environment.settings.scorer: "exact" -> "f1"'),
         ("env.prompt", "Q: {question}", 'environment.settings.prompt: "{question}" -> "Q: {question}"'),
     ],

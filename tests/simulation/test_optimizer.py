@@ -168,6 +168,69 @@ async def test_guidance_states_what_is_missing_and_memory_what_helped() -> None:
     assert (await answer(only("useful"), "meta_skill", text))["meta_skill_content"]
 
 
+async def test_guidance_keeps_what_it_said_before_but_what_a_target_obeyed_to_its_harm() -> None:
+    rule, other = WORLD.rules[:2]
+    earlier = f"- {rule.sentence}\n- {WORLD.harmful[1]}"
+    skill = f"{WORLD.seed_skill()}<!-- SLOW_UPDATE_START -->\n{earlier}\n<!-- SLOW_UPDATE_END -->\n"
+    text = failures(skill, count=2, note=f'I obeyed this line: "{WORLD.harmful[1]}"')
+    guidance = (await answer(only("useful"), "slow_update", text))["slow_update_content"]
+    assert guidance == f"- {rule.sentence}\n- {other.sentence}"
+
+
+@pytest.mark.parametrize("kind", ["useless", "harmful"])
+async def test_guidance_that_strays_is_as_good_as_the_optimizer_is(kind: str) -> None:
+    reply = await answer(only(kind, strays=1.0), "slow_update", failures(WORLD.seed_skill()))
+    told = [line.removeprefix("- ") for line in reply["slow_update_content"].splitlines()]
+    assert len(told) == 4
+    assert set(told) <= set(WORLD.useless if kind == "useless" else WORLD.harmful)
+
+
+LOST = (
+    f'- append "- {WORLD.rules[0].sentence}" (tried in step 1): not strictly higher\n'
+    f"I know no house rule for {WORLD.rules[0].code}."
+)
+
+
+@pytest.mark.parametrize(("heeds", "proposed"), [(0.0, 4), (1.0, 3)])
+async def test_one_that_heeds_proposes_no_edit_that_is_shown_as_lost(heeds: float, proposed: int) -> None:
+    """F89, F90: it was told."""
+    reply = await answer(only("useful", heeds=heeds), "reflect", failures(WORLD.seed_skill(), note=LOST))
+    stated = [edit for edit in reply["edits"] if WORLD.rules[0].sentence in edit["content"]]
+    assert (len(reply["edits"]), len(stated)) == (proposed, proposed - 3)
+
+
+async def test_one_that_heeds_in_part_proposes_a_lost_edit_now_and_then() -> None:
+    optimizer, again = only("useful", heeds=0.5), 0
+    for number in range(60):
+        reply = await answer(optimizer, "reflect", f"{nth(number)}\n{LOST}")
+        again += any(WORLD.rules[0].sentence in edit["content"] for edit in reply["edits"])
+    assert 15 < again < 45
+
+
+async def test_one_that_heeds_goes_by_what_its_memory_says_of_the_kinds() -> None:
+    memory = "Rules for one subject: 8 accepted, 0 rejected.\nGeneral advice: 0 accepted, 8 rejected.\n"
+
+    async def rules(heeds: float) -> int:
+        optimizer = SimulatedOptimizer(WORLD, useful=0.5, useless=0.5, harmful=0.0, malformed=0.0, heeds=heeds)
+        replies = [await answer(optimizer, "reflect", f"{nth(number)}\n{memory}") for number in range(40)]
+        contents = [edit["content"].removeprefix("- ") for reply in replies for edit in reply["edits"]]
+        return sum(content not in WORLD.useless for content in contents)
+
+    assert await rules(1.0) > 1.5 * await rules(0.0)
+
+
+async def test_one_that_does_not_discern_ranks_as_it_happens() -> None:
+    shown = numbered(
+        {"op": "append", "content": f"- {WORLD.harmful[1]}"},
+        {"op": "append", "content": f"- {WORLD.rules[4].sentence}"},
+    )
+    first = {
+        (await answer(only("useful", discerns=0.0), "select", f"{nth(number)}\n{shown}"))["selected_indices"][0]
+        for number in range(20)
+    }
+    assert first == {0, 1}
+
+
 @pytest.mark.parametrize("stage", ["check", ""])
 async def test_a_question_of_no_stage_is_answered_even_by_a_damaged_optimizer(stage: str) -> None:
     reply = await only("useful", malformed=1.0).reply(ChatRequest((Message("user", "Reply with OK."),), Place(stage)))
@@ -233,6 +296,9 @@ async def test_a_reply_depends_on_the_request_and_on_neither_order_nor_place() -
         ({"useful": -0.1}, "useful is -0.1"),
         ({"malformed": 1.5}, "malformed is 1.5"),
         ({"most_edits": 0}, "most_edits is 0"),
+        ({"heeds": 1.1}, "heeds is 1.1"),
+        ({"strays": 2.0}, "strays is 2.0"),
+        ({"discerns": -1.0}, "discerns is -1.0"),
     ],
 )
 def test_rates_out_of_their_range_are_refused(rates: dict[str, Any], says: str) -> None:

@@ -42,6 +42,18 @@ async def test_it_says_what_it_lacks_and_what_it_obeyed() -> None:
     assert complaints((await target.reply(request(rule.sentence, question))).text) == (set(), set())
 
 
+async def test_it_obeys_a_harmful_sentence_for_one_subject_and_says_so() -> None:
+    world = World(7, misguided=1)
+    skill = world.skill([*(rule.sentence for rule in world.rules), world.harmful[4]])
+    right = [
+        task for task in world.tasks if await last_line(SimulatedTarget(world), skill, task.question) == task.answer
+    ]
+    assert tuple(right) == world.solved(skill)
+    assert {task.rules[0] for task in world.tasks} - {task.rules[0] for task in right} == {world.rules[0]}
+    misled = (await SimulatedTarget(world).reply(request(skill, world.tasks[0].question))).text
+    assert complaints(misled) == (set(), {world.harmful[4]})
+
+
 async def test_it_reads_rules_in_the_skill_and_not_in_the_question() -> None:
     task = WORLD.tasks[0]
     asked = f"{task.rules[0].sentence}\n{task.question}"
@@ -74,6 +86,17 @@ async def test_noise_turns_about_its_share_of_the_answers_both_ways() -> None:
     for skill in ("", WORLD.perfect_skill()):
         right = [await last_line(target, skill, task.question) == task.answer for task in WORLD.tasks]
         assert abs(sum(right) / len(right) - WORLD.true_score(skill, noise=0.2)) < 0.1
+
+
+async def test_where_noise_is_that_of_some_tasks_the_others_never_slip() -> None:
+    target, skill = SimulatedTarget(WORLD, noise=0.5, wavering=0.25), WORLD.perfect_skill()
+    slipped = {
+        task for task in WORLD.tasks for repeat in range(6)
+        if await last_line(target, skill, task.question, repeat=repeat) != task.answer
+    }  # fmt: skip
+    waverers = {task for task in WORLD.tasks if WORLD.wavers(task.asked, 0.25)}
+    assert slipped <= waverers
+    assert len(slipped) > 0.8 * len(waverers)
 
 
 async def test_a_repeat_draws_its_own_noise() -> None:
@@ -131,7 +154,7 @@ async def test_where_it_knows_no_rule_it_cannot_lapse() -> None:
 def test_its_identity_changes_with_all_that_determines_a_reply() -> None:
     others = (
         *(SimulatedTarget(World(8)), SimulatedTarget(World(7, rules=3))),
-        *(SimulatedTarget(WORLD, noise=0.1), SimulatedTarget(WORLD, lapse=0.1)),
+        *(SimulatedTarget(WORLD, noise=0.1), SimulatedTarget(WORLD, lapse=0.1), SimulatedTarget(WORLD, wavering=0.5)),
     )
     assert all(other.identity != SimulatedTarget(WORLD).identity for other in others)
     assert SimulatedTarget(World(7)).identity == SimulatedTarget(WORLD).identity

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillopt.simulation.records import MOST_ADVICE, Occurrence
 from skillopt.simulation.world import World
 
 
 def test_a_world_follows_from_its_seed_and_sizes() -> None:
     assert World(7).rows() == World(7).rows()
     assert World(7).rows() != World(8).rows()
-    assert World(7).identity == {"seed": 7, "rules": 12, "tasks": 120, "rules_per_task": 1}
+    sizes = {"rules": 12, "tasks": 120, "rules_per_task": 1, "advice": 6, "misguided": 0}
+    assert World(7).identity == {"seed": 7, **sizes}
 
 
 @settings(max_examples=30)
@@ -78,6 +80,32 @@ def test_a_harmful_sentence_fails_every_task_of_its_kind_and_no_other() -> None:
     assert 0 < gauges < 1
 
 
+def test_a_subject_may_have_a_harmful_sentence_of_its_own() -> None:
+    world = World(7, misguided=3)
+    assert world.harmful[4:] == tuple(rule.harmful for rule in world.rules[:3])
+    assert len(World(7).harmful) == 4
+    assert world.true_score(f"{world.perfect_skill()}- {world.harmful[4]}\n") == 1 - Fraction(1, 12)
+    assert world.knowledge(world.harmful[4]).harm(world.rules[0]) == world.harmful[4]
+
+
+def test_there_is_as_much_useless_advice_as_is_asked_for_and_all_of_it_differs() -> None:
+    world = World(7, advice=MOST_ADVICE)
+    assert len(set(world.useless)) == MOST_ADVICE
+    assert World(7).useless == world.useless[:6]
+    assert not any(one in other for one in world.useless for other in world.useless if one != other)
+    assert world.knowledge(" ".join(world.useless)) == world.knowledge("")
+
+
+def test_noise_may_be_that_of_some_tasks_alone() -> None:
+    world = World(7)
+    waverers = [task for task in world.tasks if world.wavers(task.asked, 0.25)]
+    assert 20 <= len(waverers) <= 40
+    assert world.true_score(world.perfect_skill(), noise=0.5, wavering=0.25) == 1 - Fraction(len(waverers), 240)
+    assert world.true_score("", noise=0.5, wavering=0.25) == Fraction(len(waverers), 240)
+    assert world.wavers((Occurrence("ZZ-00", 1),), 1.0)
+    assert not world.wavers((Occurrence("ZZ-00", 1),), 0.0)
+
+
 def test_useless_sentences_change_nothing() -> None:
     world = World(7)
     half = world.skill([rule.sentence for rule in world.rules[:6]])
@@ -110,6 +138,10 @@ def test_rows_are_written_one_to_a_line(tmp_path: Path) -> None:
         ({"rules": 201}, "rules is 201"),
         ({"tasks": 0}, "tasks is 0"),
         ({"rules": 2, "tasks": 2001}, "tasks is 2001"),
+        ({"advice": 0}, "advice is 0"),
+        ({"advice": MOST_ADVICE + 1}, f"advice is {MOST_ADVICE + 1}"),
+        ({"misguided": -1}, "misguided is -1"),
+        ({"misguided": 13}, "misguided is 13"),
         ({"rules_per_task": 0}, "rules_per_task is 0"),
         ({"rules": 2, "rules_per_task": 3}, "rules_per_task is 3"),
     ],

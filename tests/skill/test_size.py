@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import string
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skillopt.skill.size import estimate_tokens, nearly_full, size_warning
 
@@ -31,6 +35,17 @@ def test_the_formula_is_the_documented_one() -> None:
     assert estimate_tokens("=" * 16) == 3
     assert estimate_tokens("a b\n\n    c") == 4
     assert estimate_tokens(" " * 64) == 3
+
+
+PIECES = st.sampled_from([*map(chr, range(128)), *string.ascii_letters]).flatmap(
+    lambda one: st.integers(1, 40).map(lambda times: one * times)
+)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_ascii_text_is_counted_faster_and_by_the_same_formula(text: str) -> None:
+    """One letter more that is no ASCII takes the other way, and is one token."""
+    assert estimate_tokens(f"{text}é") == estimate_tokens(text) + 1
 
 
 def test_a_text_without_any_space_is_not_taken_for_one_token() -> None:

@@ -169,3 +169,26 @@ async def test_an_appendix_that_was_written_anew_is_a_bundle_of_its_own(open_ben
     bench = open_bench(optimizer=says("one", "two and three"), settings=AT_TWO)
     candidate = await remind(bench, state(text=current), [with_notes("four")], unchanged(current))
     assert texts_of(candidate) == ("one", "two and three")
+
+
+@pytest.mark.parametrize(
+    ("memorising", "state_of_it", "copied"),
+    [("allow", EditState.APPLIED, 0), ("flag", EditState.APPLIED, 1), ("refuse", EditState.MEMORISED, 1)],
+)
+async def test_a_note_that_copies_a_task_is_flagged_or_refused_like_an_edit(
+    open_bench: OpenBench, memorising: str, state_of_it: EditState, copied: int
+) -> None:
+    question = "which of the seven grey ducks swam across the old river"
+
+    def row(split: str, number: int) -> dict[str, str]:
+        return {
+            "id": f"t{number}",
+            "question": f"{question} {number}" if number == 1 else f"q{number}",
+            "answer": f"a{number}",
+        }
+
+    bench = open_bench(settings={**ON, "skill.memorising": memorising}, row=row)
+    candidate = await remind(bench, state(), [with_notes(f"Mind {question}")], unchanged())
+    (note,) = candidate.notes
+    assert (note.state, len(note.copies)) == (state_of_it, copied)
+    assert candidate.changed == (state_of_it is EditState.APPLIED)

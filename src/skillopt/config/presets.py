@@ -19,7 +19,6 @@ PRESETS: Mapping[Preset, Mapping[KeyPath, JsonValue]] = MappingProxyType(
         # The published method: REFERENCE values, and what is forgotten there is forgotten here.
         "published": {
             ("optimizer", "learning_rate"): 4,
-            ("optimizer", "min_learning_rate"): 2,
             ("optimizer", "lr_scheduler"): "cosine",
             ("optimizer", "rejection_memory"): "epoch",
             ("train", "sampling"): "all",
@@ -29,9 +28,10 @@ PRESETS: Mapping[Preset, Mapping[KeyPath, JsonValue]] = MappingProxyType(
         "fast": {
             ("train", "num_epochs"): 2,
             ("optimizer", "use_slow_update"): False,
+            ("optimizer", "use_meta_skill"): False,
             ("evaluation", "vet"): 1,
         },
-        "careful": {("evaluation", "repeats"): 2, ("evaluation", "final_repeats"): 4},
+        "careful": {("evaluation", "final_repeats"): 4},
     }
 )
 """What each preset sets, by section and key."""

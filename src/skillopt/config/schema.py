@@ -7,7 +7,9 @@ default except the two models; unknown keys are errors.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
+
+from pydantic import model_validator
 
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.evaluation_settings import EvaluationSettings
@@ -47,3 +49,11 @@ class Config(Section):
     def vetted_tasks(self) -> int:
         """On how many tasks an edit is tried alone: `evaluation.vet`, and none where the skill is rewritten instead."""
         return self.evaluation.vet if self.optimizer.skill_update_mode == "patch" else 0
+
+    @model_validator(mode="after")
+    def _redraws_need_rejections(self) -> Self:
+        if self.optimizer.redraw and not self.evaluation.use_gate:
+            raise ValueError(
+                "evaluation.use_gate is false, so nothing is rejected; leave out optimizer.redraw, or use the gate"
+            )
+        return self

@@ -118,6 +118,15 @@ class OptimizerSettings(Section):
         return self
 
     @model_validator(mode="after")
+    def _redraws_remember(self) -> Self:
+        if self.redraw and self.rejection_memory == "off":
+            raise ValueError(
+                "redraw reflects again with what was lost before its eyes, and rejection_memory off forgets it; leave "
+                "one of them out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _one_who_clips(self) -> Self:
         if self.lr_scheduler == "autonomous" and self.lr_control_mode == "none":
             raise ValueError(

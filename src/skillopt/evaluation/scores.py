@@ -45,14 +45,13 @@ def gate_value(score: Score, metric: GateMetric, *, weight: float) -> Fraction:
     """
     if not 0 <= weight <= 1:
         raise ValueError(f"the weight of partial credit is {weight}; it must be from 0 to 1")
-    hard, soft = Fraction(score.hard), exact(score.soft)
     match metric:
         case "hard":
-            return hard
+            return Fraction(score.hard)
         case "soft":
-            return soft
+            return exact(score.soft)
         case "mixed":
-            return (1 - exact(weight)) * hard + exact(weight) * soft
+            return (1 - exact(weight)) * score.hard + exact(weight) * exact(score.soft)
         case Criterion(name):
             require_criteria(score, [name])
             return exact(score.criteria[name])

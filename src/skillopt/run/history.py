@@ -220,7 +220,7 @@ def _edits(step: Step) -> Record:
         "edits": {state.value: states[state] for state in EditState},
         "memorised_passages": sum(
             len(outcome.copies)
-            for outcome in (*step.candidate.outcomes, *step.candidate.rewrites)
+            for outcome in (*step.candidate.outcomes, *step.candidate.rewrites, *step.candidate.notes)
             if outcome.state is EditState.APPLIED
         ),
         "edits_vetted": sum(outcome.vetting is not None for outcome in step.candidate.outcomes),

@@ -12,7 +12,7 @@ from skillopt.run.planned import FEW_STEPS, PlannedStage
 from skillopt.types import Role, Usage
 
 _ROLES: tuple[Role, ...] = ("target", "optimizer")
-_ONCE = frozenset({"baseline", "test"})
+_ONCE = frozenset({"baseline", "final", "test"})
 """Stages that no further proposal repeats; the test comes after all of them."""
 
 

@@ -65,11 +65,12 @@ def write_draw_files(directory: Path, step: Step) -> None:
 def memorised_rows(step: Step) -> list[dict[str, Any]]:
     """Return each passage that a step's edits copy from training tasks, a row each.
 
-    `edit` is the edit's number, from 0, in edit_apply_report.json; null for one that was refused ahead of it, and for a
-    rewrite of the whole skill.
+    `edit` is the edit's number, from 0, in edit_apply_report.json; null for one that was refused ahead of it, for a
+    reminder, and for a rewrite of the whole skill.
     """
     refused = [(None, EditState.MEMORISED, entry.copies) for entry in step.merged.discarded if entry.copies]
     refused += [(None, outcome.state, outcome.copies) for outcome in step.candidate.rewrites]
+    refused += [(None, note.state or EditState.INVALID, note.copies) for note in step.candidate.notes]
     looked_at = [(number, outcome.state, outcome.copies) for number, outcome in enumerate(step.candidate.outcomes)]
     return [
         {"edit": number, "status": state.value, **copy_json(copy)}

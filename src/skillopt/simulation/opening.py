@@ -17,10 +17,26 @@ PROVIDER: Final = "simulated"
 
 _Reader: TypeAlias = Callable[[str], Any]
 
-_WORLD: Final[Mapping[str, _Reader]] = {"seed": int, "rules": int, "tasks": int, "rules_per_task": int}
+_WORLD: Final[Mapping[str, _Reader]] = {
+    "seed": int,
+    "rules": int,
+    "tasks": int,
+    "rules_per_task": int,
+    "advice": int,
+    "misguided": int,
+}
 _OWN: Final[Mapping[str, Mapping[str, _Reader]]] = {
-    "target": {"noise": float, "lapse": float},
-    "optimizer": {"useful": float, "useless": float, "harmful": float, "malformed": float, "most_edits": int},
+    "target": {"noise": float, "wavering": float, "lapse": float},
+    "optimizer": {
+        "useful": float,
+        "useless": float,
+        "harmful": float,
+        "malformed": float,
+        "most_edits": int,
+        "heeds": float,
+        "strays": float,
+        "discerns": float,
+    },
 }
 
 
@@ -29,8 +45,8 @@ def open_simulated(name: str) -> ChatModel:
 
     Args:
         name: `target` or `optimizer`, with or without `simulated:` ahead, and parameters as in an address: for both
-            `seed`, `rules`, `tasks` and `rules_per_task` of `World`, which both models of a run must share; for the
-            target `noise` and `lapse`; for the optimizer `useful`, `useless`, `harmful`, `malformed` and `most_edits`.
+            those of `World`, which both models of a run must share; for the target `noise`, `wavering` and `lapse`; for
+            the optimizer `useful`, `useless`, `harmful`, `malformed`, `most_edits`, `heeds`, `strays` and `discerns`.
 
     Raises:
         ConfigError: For another model, an unknown or repeated parameter, or a value out of its range.

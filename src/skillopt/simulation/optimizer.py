@@ -14,6 +14,15 @@ from typing import TypeAlias
 from skillopt.digests import generator
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.simulation.citing import asks_for_citations, cited
+from skillopt.simulation.heeding import (
+    KINDS_OF_EDITS,
+    earlier_guidance,
+    edit_sense,
+    kind_of_edit,
+    lost_edits,
+    memory_text,
+    trusts,
+)
 from skillopt.simulation.lapses import consolidated, notes_asked_for
 from skillopt.simulation.reading import (
     ShownEdit,
@@ -35,7 +44,6 @@ EditObject: TypeAlias = dict[str, JsonValue]
 """An edit as it stands in a reply: `op`, `target`, `content`."""
 
 _ABSENT_TARGET = "- This line stands in no skill."
-_MEMORY = "Edits that state one rule for one subject helped. Sentences of general advice did not. (simulated)"
 
 
 class SimulatedOptimizer:
@@ -49,9 +57,14 @@ class SimulatedOptimizer:
         malformed: Share of replies that are damaged, 0 to 1: broken JSON, prose, wrong types, cut at the token limit,
             or, for proposals, an edit whose target does not exist.
         most_edits: Most edits of one proposal, at least 1.
+        heeds: How much of what a prompt tells of earlier trials it minds, 0 to 1: the chance, for each edit that is
+            shown as lost, not to propose it again, and for each proposal, to go by what the memory says of the kinds.
+        strays: Chance, 0 to 1, that guidance is drawn as edits are, right or wrong; otherwise it states all that is
+            missing.
+        discerns: Chance, 0 to 1, to rank an edit as what it is; otherwise it is ranked at random.
 
     Raises:
-        ValueError: If a weight is not from 0 to 1 or all are 0, or `malformed` or `most_edits` is out of its range.
+        ValueError: If a weight is not from 0 to 1 or all are 0, or another argument is out of its range.
     """
 
     def __init__(
@@ -63,8 +76,12 @@ class SimulatedOptimizer:
         harmful: float = 0.1,
         malformed: float = 0.1,
         most_edits: int = 4,
+        heeds: float = 0.0,
+        strays: float = 0.0,
+        discerns: float = 1.0,
     ) -> None:
         rates = {"useful": useful, "useless": useless, "harmful": harmful, "malformed": malformed}
+        rates |= {"heeds": heeds, "strays": strays, "discerns": discerns}
         for name, value in rates.items():
             require_share(name, value)
         if useful + useless + harmful == 0.0:
@@ -76,6 +93,9 @@ class SimulatedOptimizer:
         self._weights = (useful, useless, harmful)
         self._malformed = malformed
         self._most_edits = most_edits
+        self._heeds = heeds
+        self._strays = strays
+        self._discerns = discerns
 
     @property
     def identity(self) -> Mapping[str, JsonValue]:
@@ -105,7 +125,8 @@ class SimulatedOptimizer:
             case "aggregate":
                 return merged(shown_edits(text))
             case "select":
-                return {"reasoning": "Rules first (simulated).", "selected_indices": [*self._ranked(shown_edits(text))]}
+                ranking = self._ranked(shown_edits(text), draw)
+                return {"reasoning": "Rules first (simulated).", "selected_indices": [*ranking]}
             case "update":
                 mended = [_mended(edit, text) for edit in shown_edits(text)]
                 return {"reasoning": "Targets that exist (simulated).", "edits": [*mended]}
@@ -116,34 +137,60 @@ class SimulatedOptimizer:
             case "budget":
                 return named_budget(self._world, shown_edits(text))
             case "slow_update":
-                missing, _ = lacking(self._world, text)
-                guidance = "\n".join(f"- {rule.sentence}" for rule in missing)
-                return {"reasoning": "Rules still missing (simulated).", "slow_update_content": guidance}
+                content = "\n".join(f"- {sentence}" for sentence in self._guide(text, draw))
+                return {"reasoning": "What is still missing (simulated).", "slow_update_content": content}
             case "meta_skill":
-                return {"reasoning": "What helped (simulated).", "meta_skill_content": _MEMORY}
+                return {"reasoning": "What helped (simulated).", "meta_skill_content": memory_text(self._world, text)}
 
     def _propose(self, text: str, draw: random.Random) -> list[EditObject]:
         """Return edits of drawn kinds, none twice; as many tries as the trajectories give reason for, at least one."""
         missing, obeyed = lacking(self._world, text)
         deletions: list[EditObject] = [{"op": "delete", "target": list_item(text, sentence)} for sentence in obeyed]
-        stated = [_rule_edit(self._world, rule, text, draw) for rule in draw.sample(missing, len(missing))]
-        useless = [_append(sentence) for sentence in draw.sample(self._world.useless, len(self._world.useless))]
-        harmful = [_append(sentence) for sentence in draw.sample(self._world.harmful, len(self._world.harmful))]
-        useful = deletions + stated
-        tries = min(self._most_edits, max(1, len(useful)))
-        kinds = draw.choices((useful, useless, harmful), self._weights, k=tries)
-        return [kind.pop(0) for kind in kinds if kind]
+        lines = frozenset(text.splitlines())
+        stated = [_rule_edit(self._world, rule, lines, draw) for rule in draw.sample(missing, len(missing))]
+        useless, harmful = (
+            [_append(sentence) for sentence in draw.sample(pool, len(pool))]
+            for pool in (self._world.useless, self._world.harmful)
+        )
+        return self._drawn((deletions + stated, useless, harmful), text, draw)
 
-    def _ranked(self, edits: Sequence[ShownEdit]) -> tuple[int, ...]:
-        """Return all numbers, rules and deletions of harmful sentences first, harmful edits last."""
-        return tuple(edit.number for edit in sorted(edits, key=self._rank))
+    def _guide(self, text: str, draw: random.Random) -> list[str]:
+        """Return the sentences of new guidance: the earlier ones that nothing speaks against, and drawn ones."""
+        missing, obeyed = lacking(self._world, text)
+        kept = [sentence for sentence in earlier_guidance(text) if sentence not in obeyed]
+        if not self._strays or draw.random() >= self._strays:
+            return list(dict.fromkeys([*kept, *(rule.sentence for rule in missing)]))
+        pools = ([rule.sentence for rule in missing], self._world.useless, self._world.harmful)
+        useful, useless, harmful = ([_append(sentence) for sentence in draw.sample(pool, len(pool))] for pool in pools)
+        drawn = self._drawn((useful, useless, harmful), text, draw)
+        return list(dict.fromkeys([*kept, *(plain(str(edit["content"])) for edit in drawn)]))
+
+    def _drawn(self, kinds: Sequence[list[EditObject]], text: str, draw: random.Random) -> list[EditObject]:
+        """Return edits of drawn kinds, as many as there are useful ones, at least one and at most `most_edits`."""
+        tries, weights = min(self._most_edits, max(1, len(kinds[0]))), self._weights
+        if self._heeds:
+            lost = lost_edits(text)
+            if lost:
+                kinds = [
+                    [edit for edit in kind if edit_sense(edit) not in lost or draw.random() >= self._heeds]
+                    for kind in kinds
+                ]
+            if draw.random() < self._heeds:
+                weights = tuple(weight * trust for weight, trust in zip(weights, trusts(text), strict=True))
+        chosen = draw.choices(kinds, weights, k=tries)
+        return [kind.pop(0) for kind in chosen if kind]
+
+    def _ranked(self, edits: Sequence[ShownEdit], draw: random.Random) -> tuple[int, ...]:
+        """Return all numbers, rules and deletions of harmful sentences first, harmful edits last, as far as it sees."""
+        ranks = {edit.number: self._rank(edit) for edit in edits}
+        if self._discerns < 1.0:
+            ranks = {
+                number: rank if draw.random() < self._discerns else draw.randrange(3) for number, rank in ranks.items()
+            }
+        return tuple(sorted(ranks, key=lambda number: ranks[number]))
 
     def _rank(self, edit: ShownEdit) -> int:
-        content = plain(edit.content)
-        if any(sentence in content for sentence in self._world.harmful):
-            return 2
-        removes_harm = edit.operation == "delete" and any(bad in edit.target for bad in self._world.harmful)
-        return 0 if removes_harm or any(rule.sentence in content for rule in self._world.rules) else 1
+        return KINDS_OF_EDITS.index(kind_of_edit(self._world, edit.operation, edit.content or edit.target))
 
 
 def merged(edits: Sequence[ShownEdit]) -> dict[str, JsonValue]:
@@ -162,9 +209,9 @@ def _append(sentence: str) -> EditObject:
     return {"op": "append", "content": f"- {sentence}"}
 
 
-def _rule_edit(world: World, rule: Rule, text: str, draw: random.Random) -> EditObject:
+def _rule_edit(world: World, rule: Rule, lines: frozenset[str], draw: random.Random) -> EditObject:
     """Return an edit that writes a rule down: at the end, under the heading, or in place of a useless line."""
-    lines, content = text.splitlines(), f"- {rule.sentence}"
+    content = f"- {rule.sentence}"
     forms: list[EditObject] = [_append(rule.sentence)]
     if HEADING in lines:
         forms.append({"op": "insert_after", "target": HEADING, "content": content})

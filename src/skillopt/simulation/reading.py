@@ -6,6 +6,7 @@ It reads the prompt as a model would, by its words, and tolerates any layout aro
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
@@ -40,6 +41,8 @@ _FIELDS: Final[tuple[tuple[str, Stage], ...]] = (
 """Reply fields that only one stage asks for."""
 _REWRITE_FIELD: Final = '"new_skill"'
 """What reflect and update ask for where they want a whole skill and no edits."""
+
+_OPENING = re.compile(r"[{\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +146,16 @@ def list_item(text: str, sentence: str) -> str:
 def _json_values(text: str) -> Iterator[Any]:
     """Yield every JSON object or list that stands in a text, outermost ones only."""
     decoder = json.JSONDecoder()
-    position = 0
-    while position < len(text):
-        if text[position] in "{[":
-            try:
-                value, position = decoder.raw_decode(text, position)
-            except (ValueError, RecursionError):
-                position += 1
-            else:
-                yield value
-        else:
+    found = _OPENING.search(text)
+    while found:
+        position = found.start()
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
             position += 1
+        else:
+            yield value
+        found = _OPENING.search(text, position)
 
 
 def _edit_entries(value: Any) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 HEADING: Final = "## House rules"
@@ -23,6 +24,31 @@ USELESS: Final = (
     "Avoid needless repetition.",
 )
 """Sentences that change nothing, whatever skill they stand in. The seed skill holds the first one."""
+
+_VERBS = ("Check", "Consider", "Mind", "Ponder", "Recall", "Respect", "Review", "Study", "Watch", "Weigh")
+_OBJECTS = (
+    "the purpose of the question",
+    "the length of the answer",
+    "the order of the words",
+    "the tone of the reply",
+    "the reader's time",
+    "the usual conventions",
+    "the wording of the question",
+    "every detail given",
+    "the spirit of the house",
+    "the clarity of the reply",
+)
+_MOMENTS = ("before answering", "while answering", "once more at the end", "from the very start", "with great care")
+
+MOST_ADVICE: Final = len(USELESS) + len(_VERBS) * len(_OBJECTS) * len(_MOMENTS)
+"""How many useless sentences there are."""
+
+
+def useless_sentences(count: int) -> tuple[str, ...]:
+    """Return so many useless sentences, those of `USELESS` first; none is part of another."""
+    more = (f"{verb} {thing} {moment}." for moment in _MOMENTS for thing in _OBJECTS for verb in _VERBS)
+    return (*USELESS, *more)[:count]
+
 
 WORDS: Final = ("ALDER", "ASPEN", "BEECH", "BIRCH", "CEDAR", "HAZEL", "HOLLY", "LARCH", "MAPLE", "OLIVE", "WILLOW")
 """Words that records carry. None of them can be mistaken for a subject's code."""
@@ -107,6 +133,11 @@ class Rule:
         """The rule as a sentence that a skill can hold."""
         return self.kind.sentence.format(code=self.code, word=self.word, amount=self.amount)
 
+    @property
+    def harmful(self) -> str:
+        """A sentence that keeps the target from following this rule, and no other."""
+        return f"At {self.kind.name} {self.code}, write the plain number whatever another rule says."
+
     def record(self, number: int) -> str:
         """Return the right record."""
         return self.kind.record(number, self.word, self.amount)
@@ -135,6 +166,7 @@ def question(rules: tuple[Rule, ...], numbers: tuple[int, ...]) -> str:
     return f"{' '.join(events)} How are they recorded under the house rules, in this order and joined by ' and '?"
 
 
+@lru_cache(maxsize=256)  # Pure, and asked of the same question or prompt again and again.
 def occurrences(text: str) -> tuple[Occurrence, ...]:
     """Return what a text asks records of, in its order and each once."""
     found = [Occurrence(match[1].split()[1], int(match[2])) for match in _EVENT.finditer(text)]
@@ -144,6 +176,7 @@ def occurrences(text: str) -> tuple[Occurrence, ...]:
 _BULLET = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+", re.MULTILINE)
 
 
+@lru_cache(maxsize=256)
 def plain(text: str) -> str:
     """Return a text without list markers, emphasis and line breaks, so that only its words and values count."""
     return " ".join(re.sub(r"[*_`]", "", _BULLET.sub("", unicodedata.normalize("NFC", text))).split())

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from skillopt.digests import digest, generator
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.simulation.lapses import REMINDED_SHARE, lapsing, reminded_codes
-from skillopt.simulation.records import KINDS, Occurrence, Rule, occurrences
+from skillopt.simulation.records import Occurrence, Rule, occurrences
 from skillopt.simulation.replies import require_share, simulated_identity, simulated_reply
 from skillopt.simulation.world import Knowledge, World
 from skillopt.types import JsonValue
 
 _UNKNOWN = re.compile(r"I know no house rule for ([A-Z]{2}-[0-9]{2})\b")
+_OBEYED = re.compile(r'I obeyed this line: "([^"]+)"')
 
 
 def complaints(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return what targets complain of in a text: codes they know no rule for, and harmful sentences they obeyed."""
-    obeyed = (kind.harmful for kind in KINDS if _obeying(kind.harmful) in text)
-    return frozenset(_UNKNOWN.findall(text)), frozenset(obeyed)
+    return frozenset(_UNKNOWN.findall(text)), frozenset(_OBEYED.findall(text))
 
 
 class SimulatedTarget:
@@ -37,26 +38,30 @@ class SimulatedTarget:
         world: Whose rules hold.
         noise: Chance, 0 to 1, that a task it can do fails and that one it cannot do succeeds. Drawn from the request
             and the repeat, never from order or time.
+        wavering: Share of the tasks, 0 to 1, that the noise applies to: some waver, and the others never slip.
         lapse: Chance, 0 to 1, that it does not follow a rule that stands in the skill, and says so. Drawn from what is
             asked and the repeat, whatever the skill; a reminder in the skill (`lapses.reminder`) leaves it only
             `lapses.REMINDED_SHARE` of its lapses.
 
     Raises:
-        ValueError: If `noise` or `lapse` is out of its range.
+        ValueError: If `noise`, `wavering` or `lapse` is out of its range.
     """
 
-    def __init__(self, world: World, *, noise: float = 0.0, lapse: float = 0.0) -> None:
-        require_share("noise", noise)
-        require_share("lapse", lapse)
+    def __init__(self, world: World, *, noise: float = 0.0, wavering: float = 1.0, lapse: float = 0.0) -> None:
+        for name, value in (("noise", noise), ("wavering", wavering), ("lapse", lapse)):
+            require_share(name, value)
         self._world = world
         self._noise = noise
+        self._wavering = wavering
         self._lapse = lapse
+        # A skill is read once for all the tasks that it is tried on.
+        self._knowledge = lru_cache(maxsize=64)(world.knowledge)
 
     @property
     def identity(self) -> Mapping[str, JsonValue]:
         """The world and the rates; says that the model is simulated."""
         lapse = {"lapse": self._lapse} if self._lapse else {}
-        return simulated_identity("target", self._world, {"noise": self._noise, **lapse})
+        return simulated_identity("target", self._world, {"noise": self._noise, "wavering": self._wavering, **lapse})
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         """Do the task with what the skill says."""
@@ -64,7 +69,7 @@ class SimulatedTarget:
         asked = next((message.content for message in reversed(request.messages) if message.role == "user"), "")
         repeat, wanted = request.place.attempt, occurrences(asked)
         lapses = self._lapses(reminded_codes(skill), wanted, repeat) if self._lapse else frozenset[str]()
-        remarks, answer = self._work(self._world.knowledge(skill), wanted, lapses, slips=self._slips(request))
+        remarks, answer = self._work(self._knowledge(skill), wanted, lapses, slips=self._slips(request, wanted))
         tagged = any("<answer>" in message.content for message in request.messages)
         lines = (*remarks, f"<answer>{answer}</answer>" if tagged else answer)
         return simulated_reply(request, "\n".join(lines))
@@ -72,7 +77,9 @@ class SimulatedTarget:
     async def close(self) -> None:
         """Nothing to give back."""
 
-    def _slips(self, request: ChatRequest) -> bool:
+    def _slips(self, request: ChatRequest, asked: tuple[Occurrence, ...]) -> bool:
+        if not self._noise or not self._world.wavers(asked, self._wavering):
+            return False
         said = digest([[message.role, message.content] for message in request.messages])
         draw = generator(self._world.seed, f"simulation.noise {said}", request.place.attempt)
         return draw.random() < self._noise
@@ -115,14 +122,11 @@ def _right(asked: Occurrence, rule: Rule | None) -> str:
     return str(asked.number) if rule is None else rule.record(asked.number)
 
 
-def _obeying(sentence: str) -> str:
-    return f'I obeyed this line: "{sentence}"'
-
-
 def _obstacle(knowledge: Knowledge, asked: Occurrence, rule: Rule | None, lapses: frozenset[str]) -> str:
     """Return why the target does not follow a rule, in its own words; "" where it does."""
-    if rule is not None and rule.kind in knowledge.spoiled:
-        return _obeying(rule.kind.harmful)
+    harm = "" if rule is None else knowledge.harm(rule)
+    if harm:
+        return f'I obeyed this line: "{harm}"'
     if rule is None or rule.code not in knowledge.codes:
         return f"I know no house rule for {asked.code}."
     if asked.code in lapses:

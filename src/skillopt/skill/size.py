@@ -33,9 +33,19 @@ _PIECE = re.compile(
     rf"|(?P<letters>(?:(?![{_HAN_KANA_HANGUL}A-Za-z])[^\W\d_])+)|(?P<run>(?P<symbol>.)(?P=symbol)*)"
 )
 
+_ASCII_UNITS = re.compile(r"[A-Za-z]{1,7}|[0-9]")
+_ASCII_SPACES = re.compile(r"\s{2,}|[\t-\r\x1c-\x1f]")
+_ASCII_SYMBOLS = re.compile(r"([\x00-\x08\x0e-\x1b!-/:-@\[-`{-\x7f])\1*")
+_ASCII_RUNS = re.compile(r"([\x00-\x08\x0e-\x1b!-/:-@\[-`{-\x7f])\1{7,}")
+
 
 def estimate_tokens(text: str) -> int:
     """Return the estimated number of tokens of a text, by the formula of this module; 0 for an empty one."""
+    if text.isascii():
+        # The same formula, kind by kind: much faster, and prompts are measured all the time.
+        spaces = sum(1 + len(run) // 32 for run in _ASCII_SPACES.findall(text))
+        longer = sum(len(run.group()) // 8 for run in _ASCII_RUNS.finditer(text))
+        return len(_ASCII_UNITS.findall(text)) + spaces + len(_ASCII_SYMBOLS.findall(text)) + longer
     return sum(_cost(piece) for piece in _PIECE.finditer(text))
 
 

@@ -22,7 +22,7 @@ from skillopt.results import Candidate
 from skillopt.skill.appendix import MOST_NOTE_TOKENS, Refusal, add_note, normal_form, notes_of, replace_notes
 from skillopt.skill.document import Skill
 from skillopt.state import State
-from skillopt.step.copies import refused_for
+from skillopt.step.copies import copies_of_tasks, refused_for, said
 from skillopt.step.replies import Entries, Text
 from skillopt.step.showing import show_text
 from skillopt.types import Consolidation, EditState, Note, Patch
@@ -83,9 +83,10 @@ def _added(run: StageContext, state: State, skill: Skill, proposed: Sequence[Not
         if note.state is not None:
             ended.append(note)
             continue
-        copied = refused_for(run, state.skill, note.text)
-        if copied:
-            ended.append(replace(note, state=EditState.MEMORISED, detail=copied))
+        (copies,) = copies_of_tasks(run, state.skill, [note.text])
+        note = replace(note, copies=copies)
+        if copies and run.config.skill.memorising == "refuse":
+            ended.append(replace(note, state=EditState.MEMORISED, detail=said(copies)))
             continue
         noted = add_note(skill, note.text, max_tokens=run.config.skill.max_tokens)
         if isinstance(noted, Refusal):
@@ -109,7 +110,7 @@ async def _consolidate(run: StageContext, state: State, skill: Skill) -> tuple[S
         notes="\n".join(f"- {note}" for note in before),
     )
     answer = await run.ask(messages, state.place("appendix_consolidate"), ConsolidationReply, may_fall_back=True)
-    shorter = _shorter(skill, answer.value)
+    shorter = _shorter(run, skill, answer.value)
     if isinstance(shorter, str):
         run.count("appendix_consolidate_fallbacks")
         return skill, Consolidation(before, before, f"the notes stay as they are: {shorter}")
@@ -117,11 +118,11 @@ async def _consolidate(run: StageContext, state: State, skill: Skill) -> tuple[S
     return shorter, Consolidation(before, after, f"of {len(before)} notes it made {len(after)}")
 
 
-def _shorter(skill: Skill, reply: ConsolidationReply | None) -> Skill | str:
+def _shorter(run: StageContext, skill: Skill, reply: ConsolidationReply | None) -> Skill | str:
     """Return the skill with the notes of a reply, or why they do not take the place of its own."""
     if reply is None:
         return "the optimizer gave no reply"
     texts = [entry for entry in reply.consolidated_notes if isinstance(entry, str)]
     if len(texts) < len(reply.consolidated_notes):
         return "a note is a text"
-    return replace_notes(skill, texts)
+    return refused_for(run, skill, "\n".join(texts)) or replace_notes(skill, texts)

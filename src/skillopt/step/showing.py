@@ -15,7 +15,7 @@ from skillopt.state import State
 from skillopt.types import Edit, Rollout, Score, Trajectory
 
 _REJECTIONS_SHOWN = 5
-"""How many rejected attempts the optimizer is reminded of."""
+"""Of how many changes the optimizer is reminded, beside those that were lost last: these are shown whole."""
 
 _HEAD_SHARE = 0.4
 """Share of a trimmed trajectory that goes to its beginning, where the task is stated; the rest goes to its end."""
@@ -43,8 +43,8 @@ def show_memory(state: State) -> str:
 
 
 def show_rejections(state: State, *, most: int = _REJECTIONS_SHOWN) -> str:
-    """Return at most so many of the rejected attempts, with the gate's reasons."""
-    return state.rejections.digest_text(most=most) or "(none)"
+    """Return the changes that were lost last and so many of the earlier ones, with the gate's reasons."""
+    return state.rejections.digest_text(most=state.rejections.last_bundle + most) or "(none)"
 
 
 def show_edits(edits: Sequence[Edit]) -> str:

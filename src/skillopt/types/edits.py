@@ -178,6 +178,7 @@ class Note:
         state: Its one end: applied (it is in the candidate), duplicate, invalid, protected or over_budget; None while
             that is open.
         detail: Why, in words.
+        copies: What it copies from training tasks, where that is looked for.
     """
 
     text: str
@@ -185,6 +186,7 @@ class Note:
     task_ids: tuple[str, ...] = ()
     state: EditState | None = None
     detail: str = ""
+    copies: tuple[Copy, ...] = ()
 
 
 Change: TypeAlias = Edit | Note | Rewrite

@@ -1,0 +1,1 @@
+"""What the gate and the knobs around it are worth, in simulated worlds whose truth is known."""

@@ -204,6 +204,7 @@ def _with_sources(edit: Edit, sources: Mapping[int, Edit], *, uncounted: Set[int
         support_count=sum(sources[number].support_count for number in uncounted) or 1,
         source_type="failure" if any(source.source_type == "failure" for source in sources.values()) else "success",
         task_ids=_in_order(source.task_ids for source in sources.values()),
+        cited=_in_order(source.cited for source in sources.values()),
     )
 
 

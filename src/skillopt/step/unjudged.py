@@ -18,7 +18,7 @@ def no_verdict(state: State, action: Action, reason: str, *, evaluation: Evaluat
 
 def nothing_to_judge(state: State, candidate: Candidate, *, evaluation: EvaluationSettings) -> Decision:
     """Return the decision on a candidate that is the current skill, with the reason why it is."""
-    vetted_out = sum(outcome.state is EditState.VETTED_OUT for outcome in candidate.outcomes)
+    vetted_out = len(candidate.vetted_out)
     if state.draft is not None:
         reason = "the edits that waited for the gate were undone: the candidate is the current skill"
         action = Action.SKIP_NO_CHANGE

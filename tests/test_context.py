@@ -24,5 +24,5 @@ def test_a_stage_sees_no_more_than_these() -> None:
     """The run's files, evidence and spending are not a stage's business."""
     assert sorted(MEMBERS) == [
         "acceptance", "ask", "commit_meta_skill", "commit_slow_update", "config", "count", "emit", "ends_epoch",
-        "environment", "measure", "random", "saturated", "selection", "training",
+        "ends_training", "environment", "measure", "random", "saturated", "selection", "training",
     ]  # fmt: skip

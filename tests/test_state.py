@@ -237,6 +237,35 @@ def test_after_the_gate_nothing_waits_and_a_rejection_is_one_bundle(
         assert (after.deferred, before.gated_steps(step(action).decision)) == (0, (1, 2))
 
 
+@pytest.mark.parametrize(
+    ("action", "kept"), [(Action.REJECT, False), (Action.SKIP_NO_CHANGE, False), (Action.ACCEPT, True)]
+)
+def test_what_a_dropped_draft_solved_is_forgotten(action: Action, kept: bool) -> None:
+    """`unsolved` must draw it again; what the current skill did ahead of the draft still holds."""
+    waits = replace(step(Action.DEFERRED), rollouts=(rollout(0, 1), rollout(1, 0)))
+    begun = replace(BEFORE, window=3, last_seen={"t2": LastSeen(0, False)}).after(waits)
+    later = begun.next_step(epoch=2, budget=3).after(replace(waits, rollouts=(rollout(1, 1),)))
+    after = later.next_step(epoch=2, budget=3).after(replace(step(action), rollouts=(rollout(2, 1),)))
+    seen = {name: one.solved for name, one in after.last_seen.items()}
+    assert seen == {"t0": True, "t1": kept, "t2": kept}
+    assert later.last_seen["t1"] == LastSeen(2, True), "as long as the draft waits, it counts"
+
+
+@pytest.mark.parametrize(("action", "guidance"), [(Action.ACCEPT, "Mind it."), (Action.REJECT, "")])
+def test_edits_that_wait_over_an_epochs_end_get_the_new_guidance(action: Action, guidance: str) -> None:
+    """Accepted later, they must not undo what the slow update wrote."""
+    candidate = SEED.skill.with_section("SLOW_UPDATE", "Mind it.")
+    written = SlowUpdate(2, Comparison("mixed", (), (), ()), "", "Mind it.", candidate, step(action).decision)
+    draft = deferred(BEFORE).after_slow_update(written).draft
+    assert draft is not None
+    assert (draft.skill.guidance, "# Draft" in draft.skill.text, draft.steps) == (guidance, True, (1,))
+
+
+def test_what_was_tried_says_whether_training_went_on_with_it() -> None:
+    after = BEFORE.after(step(Action.REJECT)).after(step(Action.ACCEPT))
+    assert [one.accepted for one in after.tried] == [False, True]
+
+
 @pytest.mark.parametrize(("window", "ends"), [(1, [True, True]), (2, [False, True]), (3, [False, False])])
 def test_a_window_is_counted_from_the_first_step_that_left_edits(window: int, ends: list[bool]) -> None:
     before = replace(BEFORE, window=window)

@@ -671,8 +671,14 @@ async def test_the_reported_score_of_the_best_skill_can_be_a_fresh_one(open_benc
     """F37, `final_repeats`: beside what it had at the gate, by luck."""
     settings = {**ONE_EPOCH, "evaluation.final_repeats": 2}
     bench = open_bench(optimizer=by_stage(reflect=in_five_steps), target=lucky_at_the_gate, settings=settings)
-    summary = (await train(bench)).summary
+    outcome = await train(bench)
+    summary = outcome.summary
     assert (summary["best_gate_score"], summary["best_selection_hard"]) == (0.75, 0.0)
+    assert (outcome.state, outcome.best_skill.text) == (EndState.NOT_CONFIRMED, "Be brief.\n")
+    assert summary["final"]["seed_passes"] == summary["final"]["passes"]
+    assert (summary["selection"]["seed"]["measured"], summary["selection_delta_hard"]) == (8, 0.0)
+    baseline = read_json(bench.directory / "selection_eval_final_baseline" / "results.json")
+    assert [row["repeat"] for row in baseline] == [1] * 4 + [2] * 4
     assert summary["final"]["passes"] == {"n": 2, "mean": 0.0, "spread": 0.0, "scores": [0.0, 0.0]}
     assert (summary["selection"]["best"]["solved"], summary["selection"]["best"]["measured"]) == (0, 8)
     rows = read_json(bench.directory / "selection_eval_final" / "results.json")

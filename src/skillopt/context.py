@@ -58,6 +58,10 @@ class StageContext(Protocol):
         """Whether a state's step is the last one of its epoch: what waits for the gate is judged then."""
         ...
 
+    def ends_training(self, state: State) -> bool:
+        """Whether a state's step is the last one of the run: what got no verdict by then gets none."""
+        ...
+
     async def ask(
         self,
         messages: Sequence[Message],

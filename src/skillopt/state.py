@@ -24,12 +24,14 @@ class Measured:
             `evaluation.repeats` asks for, one after the other; all of them measured.
         step: The step that made the skill, or that a slow update followed; 0 for the seed.
         slow_update: The epoch whose slow update made the skill; 0 where a step did.
+        accepted: Whether training went on with it.
     """
 
     skill: Skill
     rollouts: tuple[Rollout, ...]
     step: int = 0
     slow_update: int = 0
+    accepted: bool = True
 
     @property
     def next_repeat(self) -> int:
@@ -73,11 +75,13 @@ class Draft:
         skill: What comes of them.
         changes: All of them, in the order in which they were made.
         steps: The steps they come from.
+        last_seen: How the training tasks stood before anything was rolled out with it: what holds if it is dropped.
     """
 
     skill: Skill
     changes: tuple[Change, ...]
     steps: tuple[int, ...]
+    last_seen: Mapping[str, LastSeen] = field(default_factory=dict[str, LastSeen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +100,13 @@ class Final:
         finalists: The skills it was chosen among, with the scores that the gate knew; empty where there was no choice.
         fresh: For each finalist its fresh passes over the selection split.
         again: Further passes of the chosen skill, whose mean is its reported score; empty where none were asked for.
+        seed_again: As many of the seed skill, side by side with them: a gain is the difference of two fresh means.
     """
 
     finalists: tuple[Measured, ...]
     fresh: tuple[tuple[Rollout, ...], ...]
     again: tuple[Rollout, ...]
+    seed_again: tuple[Rollout, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ class State:
         budget: Most edits of this step (the learning rate as scheduled).
         seed: The seed skill.
         current: The skill that training goes on with.
-        best: The skill with the highest gate score so far; after `final`, the one that was chosen.
+        best: The skill with the highest gate score of those that were accepted; after `final`, the one that was chosen.
         rejections: The edits that were tried and lost, as far as they are remembered.
         previous: The skill at the end of the previous epoch; the seed skill during the first one.
         accepted: The edits that were accepted, oldest first.
@@ -145,12 +151,18 @@ class State:
     tried: tuple[Measured, ...] = ()
     final: Final | None = None
     last_seen: Mapping[str, LastSeen] = field(default_factory=dict[str, LastSeen])
-
     draft: Draft | None = None
     window: int = 1
     deferred: int = 0
     rejected: int = 0
     refreshed: Refreshed | None = None
+
+    @property
+    def reported(self) -> tuple[tuple[Rollout, ...], tuple[Rollout, ...]]:
+        """What the reported scores of seed and best skill are taken from: fresh passes where both have some."""
+        if self.final is not None and self.final.again:
+            return self.final.seed_again, self.final.again
+        return self.seed.rollouts, self.best.rollouts
 
     @property
     def known_training(self) -> tuple[int, int]:
@@ -239,15 +251,20 @@ class State:
         """Return the state a step leaves: the one place where a decision becomes the current and the best skill."""
         decision, changes = step.decision, self.bundle(step.candidate)
         seen = {one.task.id: LastSeen(self.step, bool(one.score.hard) if one.score else None) for one in step.rollouts}
-        known = replace(self, last_seen={**self.last_seen, **seen})
+        known = {**self.last_seen, **seen}
+        # The first step of a window is rolled out with the current skill, the others with the draft.
+        kept = known if self.draft is None else self.draft.last_seen
         rejections = self.rejections
         for out in step.candidate.vetted_out:
             rejections = rejections.add(Rejection(self.step, (out.edit,), out.detail, self.skill.digest))
-        after = replace(known._following(decision, step.candidate.skill), draft=None, rejections=rejections)
+        following = self._following(decision, step.candidate.skill)
+        after = replace(following, draft=None, last_seen=known, rejections=rejections)
         if decision.action is Action.DEFERRED:
             earlier = () if self.draft is None else self.draft.steps
-            draft = Draft(step.candidate.skill, changes, (*earlier, self.step) if step.candidate.changed else earlier)
-            return replace(after, draft=draft, deferred=self.deferred + 1)
+            steps = (*earlier, self.step) if step.candidate.changed else earlier
+            return replace(after, draft=Draft(step.candidate.skill, changes, steps, kept), deferred=self.deferred + 1)
+        if not decision.accepted:
+            after = replace(after, last_seen=kept)
         if decision.action is Action.REJECT:
             rejection = Rejection(
                 step=self.step,
@@ -263,8 +280,14 @@ class State:
         return replace(after, accepted=(*self.accepted, Acceptance(self.step, changes, decision.told)))
 
     def after_slow_update(self, result: SlowUpdate) -> State:
-        """Return the state a slow update leaves: the same rule as for a step."""
+        """Return the state a slow update leaves: the same rule as for a step.
+
+        Edits that still wait for the gate, where it could not measure enough, get the new guidance as well.
+        """
         looked = replace(self, look_back=LookBack(self.current.skill, result.comparison))
+        if self.draft is not None and result.decision.accepted:
+            skill = self.draft.skill.with_section("SLOW_UPDATE", result.candidate.guidance)
+            looked = replace(looked, draft=replace(self.draft, skill=skill))
         return looked._following(result.decision, result.candidate, slow_update=result.epoch)
 
     def after_meta_skill(self, result: MetaSkill) -> State:
@@ -275,7 +298,7 @@ class State:
         place = {rollout.task.id: number for number, rollout in enumerate(self.seed.rollouts)}
         latest = decision.remeasured or decision.rollouts
         rollouts = tuple(sorted(latest, key=lambda rollout: (rollout.repeat, place[rollout.task.id])))
-        measured = Measured(candidate, rollouts, self.step, slow_update)
+        measured = Measured(candidate, rollouts, self.step, slow_update, decision.accepted)
         judged = decision.accepted or decision.action is Action.REJECT
         tried = (*self.tried, measured) if judged and decision.candidate_score is not None else self.tried
         if not decision.accepted:

@@ -136,6 +136,9 @@ def test_what_was_chosen_and_measured_after_the_last_step_is_told(command: Comma
         f"Its score on the selection split is that of 2 fresh passes: {fresh:.1f} %; at the gate it had {gate:.1f} %."
     )
     assert told in said
+    seed, baseline = 100 * summary["final"]["seed_passes"]["mean"], 100 * summary["baseline_gate_score"]
+    assert f"The seed's is that of as many beside them: {seed:.1f} %; its baseline was {baseline:.1f} %." in said
+    assert f"{100 * summary['selection_delta_hard']:+.1f} points" in said
     assert f"Best skill: step {summary['best_step']}, chosen by fresh passes among step 1" in said
     assert "Ended after step" not in said
 

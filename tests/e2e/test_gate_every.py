@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.bench import Bench, OpenBench, appends, by_stage, rule, text_of
+from tests.support.bench import Bench, OpenBench, appends, by_stage, look_up, rule, text_of
 from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train as train_from
+from skillopt.errors import TransientModelError
 from skillopt.models.base import ChatRequest
+from skillopt.run.outcome import EndState
+from skillopt.simulation.scripted import Said
 from skillopt.trainer import train
 
 QUIET = {"optimizer.use_slow_update": False, "optimizer.use_meta_skill": False, "train.batch_size": 1}
@@ -129,6 +132,44 @@ async def test_a_bundle_that_lost_is_known_by_all_its_edits(open_bench: OpenBenc
     await train(bench)
     assert column(bench, "action") == ["deferred", "reject", "skip_repeated", "reject"]
     assert column(bench, "gate_window") == [2, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("until", "action"), [(3, "accept_new_best"), (5, "skip_unmeasured")])
+async def test_an_outage_at_the_gate_loses_no_edits_before_the_last_step(
+    open_bench: OpenBench, until: int, action: str
+) -> None:
+    """F14: one selection task that cannot be measured; the draft is judged at the next gate."""
+
+    def target(request: ChatRequest) -> Said:
+        at_gate = request.place.stage == "gate" and request.messages[-1].content == "q7"
+        return TransientModelError("down") if at_gate and request.place.step < until else look_up(request)
+
+    settings = {**ONE_EPOCH, "evaluation.gate_every": 2, "evaluation.max_unmeasured": 0.5}
+    replies = (rule(4),), (rule(5),), (rule(6),), ("Note 1.",)
+    bench = open_bench(optimizer=by_step(*replies), target=target, settings=settings)
+    outcome = await train(bench)
+    first = ["deferred", "deferred", action if until == 3 else "deferred"]
+    assert column(bench, "action") == [*first, "reject" if until == 3 else action]
+    assert column(bench, "pending_steps")[:2] == [[1], [1, 2]]
+    assert column(bench, "reason")[1].endswith("the edits are kept, and judged with those of the next step")
+    if until == 3:
+        assert column(bench, "gated_steps")[2] == [1, 2, 3]
+        assert outcome.best_skill.text.count(" = ") == 3
+    else:
+        assert column(bench, "pending_steps")[2:] == [[1, 2, 3], []]
+        assert column(bench, "reason")[3].endswith("are dropped: this was the last step")
+        assert outcome.state is EndState.ALL_REJECTED
+
+
+async def test_tasks_that_only_a_rejected_draft_solved_are_drawn_again(open_bench: OpenBench) -> None:
+    """train.sampling unsolved: the second step's rollouts are those of a draft that is no more."""
+    known = "\n".join(map(rule, range(4)))
+    settings = {**ONE_EPOCH, "train.sampling": "unsolved", "evaluation.gate_every": 2}
+    bench = open_bench(optimizer=by_step((known,)), settings=settings)
+    await train(bench)
+    assert column(bench, "action")[:2] == ["deferred", "reject"]
+    assert column(bench, "train_known_solved") == [0] * 4
+    assert column(bench, "train_known_n")[:2] == [1, 1]
 
 
 async def test_only_a_step_that_was_gated_alone_is_drawn_again(open_bench: OpenBench) -> None:

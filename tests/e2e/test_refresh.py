@@ -11,6 +11,7 @@ from tests.support.runs import read_json, views
 
 from skillopt.errors import ConfigError
 from skillopt.models.base import ChatRequest
+from skillopt.run.outcome import EndState
 from skillopt.simulation.scripted import Said
 from skillopt.trainer import train
 
@@ -53,7 +54,9 @@ async def test_after_so_many_rejections_the_bar_is_the_mean_with_a_fresh_pass(
         assert refreshes(bench) == [None] * 3
         assert last["current_score"] == 0.5
         return
-    told = {"score_before": 0.5, "fresh_score": 0.0, "score_after": 0.25, "passes": 2}
+    told = {
+        "score_before": 0.5, "fresh_score": 0.0, "score_after": 0.25, "passes": 2, "best_step": 0, "best_score": 0.25,
+    }  # fmt: skip
     assert refreshes(bench) == [None, None, told]
     assert last["reason"].startswith("strictly higher: hard 2/4 (50.0 %) against 1/4 (25.0 %); 4 of 4 tasks measured")
     assert last["usage"]["target.refresh"]["calls"] == 4
@@ -103,6 +106,7 @@ async def test_it_goes_with_repeats_fresh_scores_redraws_and_a_second_start(
     assert (first["action"], len(first["redraws"])) == ("reject", 1)
     assert second["refresh"] == {
         "score_before": 0.25, "fresh_score": 0.0, "score_after": pytest.approx(0.5 / 3), "passes": 3,
+        "best_step": 0, "best_score": pytest.approx(0.5 / 3),
     }  # fmt: skip
     assert (second["action"], second["val_passes"]["n"], second["selection_n"]) == ("accept_new_best", 2, 8)
     assert second["sign_test"] == {"better": 2, "worse": 1, "p_value": 0.5}
@@ -115,3 +119,28 @@ async def test_it_goes_with_repeats_fresh_scores_redraws_and_a_second_start(
 def test_without_a_gate_nothing_is_rejected(open_bench: OpenBench) -> None:
     with pytest.raises(ConfigError, match="leave out refresh and gate_every, or use the gate"):
         open_bench(settings={"evaluation.use_gate": False, "evaluation.refresh": 1})
+
+
+def lucky_line(request: ChatRequest) -> Said:
+    """A target that a useless line helps at the gate by luck; in truth the line harms."""
+    skill, question = text_of(request), request.messages[-1].content
+    if "Be kind." not in skill:
+        return look_up(request)
+    lucky = request.place.stage == "gate" and "Note" not in skill and question in ("q4", "q5")
+    return question.replace("q", "a") if lucky else "bad"
+
+
+async def test_a_skill_that_falls_below_the_seed_is_the_best_no_longer(open_bench: OpenBench) -> None:
+    """F37: one skill that was best by luck must not end as improved, nor be what is deployed."""
+    bench = open_bench(
+        optimizer=by_epoch(("Be kind.",), ("Note 1.",), ("Note 2.",), ("Note 3.",)),
+        target=lucky_line,
+        skill=f"{rule(6)}\n",
+        settings={**QUIET, "train.num_epochs": 4, "evaluation.refresh": 1},
+    )
+    outcome = await train(bench)
+    assert [record["best_step"] for record in bench.history] == [0, 1, 1, 1, 0]
+    assert [record and record["best_score"] for record in refreshes(bench)] == [None, None, 0.25, 0.25]
+    assert bench.history[3]["best_score"] == 0.25, "as high as the seed, it stays"
+    assert (outcome.state, outcome.best_skill.text) == (EndState.NOT_CONFIRMED, f"{rule(6)}\n")
+    assert (bench.directory / "best_skill.md").read_text("utf-8") == f"{rule(6)}\n"

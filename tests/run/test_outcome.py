@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.support.values import rollout
+from tests.support.values import measured, rollout
 
-from skillopt.run.outcome import EndState, baseline_warning, end_state
+from skillopt.config.evaluation_settings import EvaluationSettings
+from skillopt.run.outcome import EndState, baseline_warning, end_state, improved
+from skillopt.state import Final, State
 from skillopt.types import Action, Decision
 
 
@@ -19,7 +22,7 @@ def test_every_end_has_its_own_exit_code_and_only_improvement_is_success() -> No
     codes = {state: state.exit_code for state in EndState}
     assert codes == {
         "improved": 0, "all_rejected": 10, "no_candidates": 11, "saturated": 12, "provider_failed": 13,
-        "limit_reached": 14,
+        "limit_reached": 14, "not_confirmed": 15,
     }  # fmt: skip
 
 
@@ -61,3 +64,29 @@ def test_a_baseline_above_95_percent_is_warned_of_with_target_and_numbers(solved
     if warned:
         assert "openai:gpt-5.5" in warning
         assert "20/20 (100.0 %)" in warning
+
+
+def test_a_gain_that_was_not_seen_again_is_an_end_of_its_own() -> None:
+    """F37: whether the skill that gained is still the best one, or the seed is again."""
+    won = [Decision(Action.ACCEPT_NEW_BEST, "", Fraction(1, 2), new_best=True)]
+    lost = decisions(Action.REJECT)
+    known = {"improved": False, "seed_is_perfect": False}
+    assert end_state(won, **known, seed_is_best=True) is EndState.NOT_CONFIRMED
+    assert end_state(lost, **known, seed_is_best=False) is EndState.NOT_CONFIRMED
+    assert end_state(lost, **known, seed_is_best=True) is EndState.ALL_REJECTED
+
+
+@pytest.mark.parametrize(
+    ("seed", "best", "better", "as_high"),
+    [([1, 0], [1, 1], True, True), ([1, 0], [0, 1], False, True), ([1, 0], [0, 0], False, False)],
+)
+def test_improved_is_what_the_reported_scores_say(
+    seed: list[int], best: list[int], better: bool, as_high: bool
+) -> None:
+    """A rule of the user's own may prefer a skill that is as high."""
+    own = EvaluationSettings(acceptance="rules.py:shorter")
+    state = State(seed=measured(seed, "seed"), current=measured(best, "best"), best=measured(best, "best", step=1))
+    assert (improved(state, EvaluationSettings()), improved(state, own)) == (better, as_high)
+    fresh = Final((), (), again=measured([0, 0], "best").rollouts, seed_again=measured([0, 1], "seed").rollouts)
+    assert not improved(replace(state, final=fresh), own)
+    assert not improved(replace(state, best=state.seed), own)

@@ -182,14 +182,14 @@ def test_fresh_passes_after_rejections_are_planned(tmp_path: Path, refresh: int,
 
 
 def test_what_is_measured_after_the_last_step_is_planned(tmp_path: Path) -> None:
-    """Of 8 steps, one slow update and the seed at most 10 skills can be finalists."""
+    """Of 8 steps, one slow update and the seed at most 10 skills can be finalists; two of them are reported."""
     final = {
         (reselect, repeats): stage(
             planned(tmp_path, evaluation__reselect=reselect, evaluation__final_repeats=repeats), "final"
         ).calls
         for reselect, repeats in ((0, 2), (3, 0), (99, 2))
     }
-    assert final == {(0, 2): (0, 2 * 8), (3, 0): (0, 3 * 8), (99, 2): (0, (10 + 2) * 8)}
+    assert final == {(0, 2): (0, 2 * 2 * 8), (3, 0): (0, 3 * 8), (99, 2): (0, (10 + 2 * 2) * 8)}
     assert "final" not in {entry.stage for entry in planned(tmp_path, evaluation__reselect=1).stages}
 
 

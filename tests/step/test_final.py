@@ -110,7 +110,23 @@ async def test_the_reported_passes_are_others_than_those_that_chose(open_bench: 
     assert state.final is not None
     assert {one.repeat for one in state.final.again} == {2, 3}
     assert {one.skill_digest for one in state.final.again} == {state.best.skill.digest}
-    assert len(bench.target.requests) == (2 + 2) * 4
+    assert len(bench.target.requests) == (2 + 2 + 2) * 4
+
+
+async def test_the_seed_is_measured_again_beside_the_best_skill_in_passes_of_its_own(open_bench: OpenBench) -> None:
+    """F37: a gain over a low draw of the baseline is luck too, and a fresh pass of the seed's may have been used."""
+    bench = open_bench(settings=settings(final_repeats=2))
+    before = await three(bench)
+    seed = again(before.seed, 4)
+    state = await choose_and_measure(bench, replace(before, seed=seed))
+    assert state.final is not None
+    assert [one.repeat for one in state.final.seed_again] == [4] * 4 + [5] * 4
+    assert [one.repeat for one in state.final.again] == [4] * 4 + [5] * 4
+    assert {one.skill_digest for one in state.final.seed_again} == {seed.skill.digest}
+    assert state.reported == (state.final.seed_again, state.final.again)
+    assert before.reported == (before.seed.rollouts, before.best.rollouts)
+    assert StageStarted("final", 1, 9, 2 * 2 * 4) in bench.events
+    assert len({request.place.index for request in bench.target.requests}) == 2
 
 
 async def test_a_gain_that_was_luck_is_told(open_bench: OpenBench) -> None:

@@ -244,6 +244,9 @@ class Scripted:
         self.blocks: list[list[str]] = []
         self.events: list[Event] = []
 
+    def ends_training(self, state: State) -> bool:
+        return False
+
     async def measure(
         self, skill: Skill, tasks: Sequence[Task], place: Place, *, repeat: int = 0, **_: Any
     ) -> tuple[Rollout, ...]:

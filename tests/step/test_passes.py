@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.support.bench import OpenBench, look_up
+from tests.support.values import measured
 
 from skillopt.errors import MeasurementError, TransientModelError
 from skillopt.models.base import ChatRequest
 from skillopt.simulation.scripted import Said
-from skillopt.step.passes import measure_draws, measure_passes
+from skillopt.step.passes import latest_of, measure_draws, measure_passes
 from skillopt.types import Place
 
 PLACE = Place("baseline")
@@ -49,3 +52,10 @@ async def test_what_may_be_missing_is_counted_over_all_draws(open_bench: OpenBen
     else:
         rollouts = await measure_draws(bench, bench.seed_skill, draws, PLACE, most_unmeasured=most)
         assert [(one.task.id, one.repeat) for one in rollouts if not one.measured] == [("t6", 0), ("t6", 1)]
+
+
+def test_of_each_skill_the_latest_passes_are_kept_in_order_of_first_appearance() -> None:
+    old, other = measured([1, 1], "one"), measured([0, 0], "two")
+    new = replace(old, rollouts=tuple(replace(one, repeat=1) for one in old.rollouts))
+    assert latest_of((old, other, new, old)) == (new, other)
+    assert latest_of((old, replace(old, step=7))) == (old,)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.support.bench import Bench, OpenBench, look_up
+from tests.support.bench import Bench, OpenBench, look_up, rule
+from tests.support.values import measured
 
+from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.errors import MeasurementError, TransientModelError
 from skillopt.events import StageStarted
 from skillopt.models.base import ChatRequest
 from skillopt.simulation.scripted import Said
-from skillopt.state import State
-from skillopt.step.refresh import refresh
+from skillopt.state import Measured, State
+from skillopt.step.refresh import highest, refresh
 from skillopt.trainer import measure_baseline
-from skillopt.types import Place
+from skillopt.types import Place, Rollout
 
 
 async def begun(bench: Bench, *, rejected: int) -> State:
@@ -48,3 +50,39 @@ async def test_a_pass_needs_every_task(open_bench: OpenBench) -> None:
     bench = open_bench(target=script, settings={"evaluation.refresh": 1, "evaluation.max_unmeasured": 1.0})
     with pytest.raises(MeasurementError, match="refresh: 1 of 4 tasks"):
         await refresh(bench, await begun(bench, rejected=1))
+
+
+async def test_a_fresh_pass_chooses_the_best_skill_anew(open_bench: OpenBench) -> None:
+    """The current skill may get above the best one as well, where its first score was bad luck."""
+    bench = open_bench(skill=f"{rule(4)}\n", settings={"evaluation.refresh": 1})
+    begin = await begun(bench, rejected=1)
+    unlucky = replace(begin.current, rollouts=replace_scores(begin.current, [0, 0, 0, 0]))
+    state = replace(begin, seed=measured([0] * 4, "seed"), current=unlucky, best=measured([0] * 4, "best", step=1))
+    after = await refresh(bench, state)
+    assert (after.best, after.best.skill) == (after.current, begin.current.skill)
+
+
+def replace_scores(of: Measured, hard: list[int]) -> tuple[Rollout, ...]:
+    return tuple(
+        replace(one, score=replace(one.score, hard=value, soft=float(value)) if one.score else None)
+        for one, value in zip(of.rollouts, hard, strict=True)
+    )
+
+
+def test_the_best_is_the_highest_of_the_seed_and_what_was_accepted() -> None:
+    """A tie keeps the present best, then takes the earliest; what the gate rejected is never the best."""
+    seed, best = measured([1, 0, 0], "seed"), measured([1, 0, 0], "best", step=3)
+    first, second = measured([1, 1, 0], "first", step=1), measured([0, 1, 1], "second", step=2)
+    low, rejected = measured([0, 0, 0], "low", step=4), replace(measured([1, 1, 1], "no", step=5), accepted=False)
+
+    def chosen(*tried: Measured, current: Measured = low) -> str:
+        state = State(seed=seed, current=current, best=best, tried=tried)
+        return highest(state, EvaluationSettings()).skill.text
+
+    assert chosen() == chosen(best, low, rejected) == "best"
+    assert chosen(first, second, best, low) == "first"
+    assert chosen(current=second) == "second"
+    lucky = measured([1, 1, 1], "best", step=3)
+    renewed = replace(best, rollouts=tuple(replace(one, repeat=1) for one in best.rollouts))
+    state = State(seed=seed, current=low, best=renewed, tried=(lucky, low))
+    assert highest(state, EvaluationSettings()) is renewed, "an earlier score of the same skill may have been luck"

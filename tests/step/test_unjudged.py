@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from tests.support.values import append, measured
@@ -10,8 +11,8 @@ from tests.support.values import append, measured
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.results import Candidate
 from skillopt.state import Draft, State
-from skillopt.step.unjudged import no_verdict, nothing_to_judge
-from skillopt.types import Action, EditOutcome, EditState, Note
+from skillopt.step.unjudged import keep_or_drop, no_verdict, nothing_to_judge
+from skillopt.types import Action, Decision, EditOutcome, EditState, Note
 
 CURRENT = measured([0, 1, 1, 0], "# Current\n")
 STATE = State(seed=CURRENT, current=CURRENT, best=CURRENT).next_step(epoch=1, budget=2)
@@ -48,3 +49,17 @@ def test_edits_that_waited_and_were_undone_are_told() -> None:
     waiting = replace(STATE, draft=Draft(CURRENT.skill, (append("x"),), (1,)))
     decision = nothing_to_judge(waiting, candidate(EditState.APPLIED), evaluation=EVALUATION)
     assert "were undone" in decision.reason
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_edits_of_several_steps_wait_on_where_too_much_could_not_be_measured(last: bool) -> None:
+    """Nothing is lost to an outage but at the end of the run, and then it is told."""
+    waiting = replace(STATE, draft=Draft(CURRENT.skill, (append("x"),), (1,)))
+    open_one = Decision(Action.SKIP_UNMEASURED, "no verdict", Fraction(1, 2))
+    decision = keep_or_drop(waiting, open_one, last=last)
+    assert decision.action is (Action.SKIP_UNMEASURED if last else Action.DEFERRED)
+    assert decision.reason.startswith("no verdict; the edits")
+    assert ("dropped" in decision.reason) == last
+    assert keep_or_drop(STATE, open_one, last=last) is open_one, "a step's own edits come and go with it"
+    lost = replace(open_one, action=Action.REJECT)
+    assert keep_or_drop(waiting, lost, last=last) is lost

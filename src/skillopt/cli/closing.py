@@ -55,9 +55,11 @@ def _show_final(summary: Mapping[str, Any]) -> None:
         say(f"Best skill: step {summary['best_step']}, chosen by fresh passes among {scores}")
     if final["passes"]:
         fresh, gate = 100 * final["passes"]["mean"], 100 * summary["best_gate_score"]
+        seed, baseline = 100 * final["seed_passes"]["mean"], 100 * summary["baseline_gate_score"]
         number = final["passes"]["n"]
         passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
         say(f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %.")
+        say(f"The seed's is that of as many beside them: {seed:.1f} %; its baseline was {baseline:.1f} %.")
 
 
 def _show_size(summary: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from skillopt.run.outcome import EndState
 END_STATES: Mapping[EndState, str] = {
     EndState.IMPROVED: "the best skill scores strictly higher than the seed",
     EndState.ALL_REJECTED: "candidates were made and none scored higher",
+    EndState.NOT_CONFIRMED: "a gain at the gate was not seen again in fresh passes",
     EndState.NO_CANDIDATES: "no step made a skill that differs from the seed",
     EndState.SATURATED: "the seed has the highest possible score already",
     EndState.PROVIDER_FAILED: "a model, or too many tasks, gave no usable answer",

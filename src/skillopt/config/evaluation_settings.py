@@ -54,7 +54,7 @@ class EvaluationSettings(Section):
     acceptance: FunctionName | None = None
     """A Python function that decides in place of the strict rule: `module:function` or `file.py:function`."""
     final_repeats: Count = 0
-    """After the last step, measure the best skill in this many fresh passes; their mean is its reported score."""
+    """After the last step, measure best and seed skill in this many fresh passes; their means are what is reported."""
     reselect: Count = 0
     """After the last step, choose the best skill among this many of the highest scored by a fresh measurement."""
     patience: Count = 0

@@ -40,6 +40,8 @@ def refresh_record(evaluation: EvaluationSettings, before: State) -> dict[str, A
         "fresh_score": float(gate_score(refreshed.fresh, evaluation)),
         "score_after": float(gate_score(now, evaluation)),
         "passes": len(passes(now, evaluation.compared, weight=evaluation.gate_mixed_weight).means),
+        "best_step": before.best.step,
+        "best_score": float(gate_score(before.best.rollouts, evaluation)),
     }
 
 

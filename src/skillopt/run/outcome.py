@@ -9,8 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from skillopt.evaluation.scores import format_solved, solved
+from skillopt.config.evaluation_settings import EvaluationSettings
+from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.skill.document import Skill
+from skillopt.state import State
 from skillopt.types import Action, Decision, Rollout
 
 
@@ -19,6 +21,7 @@ class EndState(StrEnum):
 
     IMPROVED = "improved"
     ALL_REJECTED = "all_rejected"
+    NOT_CONFIRMED = "not_confirmed"
     NO_CANDIDATES = "no_candidates"
     SATURATED = "saturated"
     PROVIDER_FAILED = "provider_failed"
@@ -42,6 +45,7 @@ _EXIT_CODES = {
     EndState.SATURATED: 12,
     EndState.PROVIDER_FAILED: 13,
     EndState.LIMIT_REACHED: 14,
+    EndState.NOT_CONFIRMED: 15,
 }
 
 _ADVICE = {
@@ -49,6 +53,11 @@ _ADVICE = {
     EndState.ALL_REJECTED: (
         "Candidates were made and none was accepted; each step's reason says why not. Look at the edits under steps/; "
         "try a stronger optimizer, more steps, gate_metric soft or mixed, or more selection tasks."
+    ),
+    EndState.NOT_CONFIRMED: (
+        "A candidate got ahead of the seed, and the score that is reported for the best skill is not above the seed's: "
+        "the gain was not seen again in fresh passes, so it may have been luck. best_skill.md holds the skill that was "
+        "chosen. Use more selection tasks, or more passes (evaluation.repeats)."
     ),
     EndState.NO_CANDIDATES: (
         "No step made a skill that differs from the seed. Look into the directories under steps/: rollout/results.json "
@@ -88,18 +97,34 @@ def baseline_warning(score: Fraction, rollouts: Sequence[Rollout], *, target: st
     )
 
 
-def end_state(decisions: Sequence[Decision], *, improved: bool, seed_is_perfect: bool) -> EndState:
+def improved(state: State, evaluation: EvaluationSettings) -> bool:
+    """Whether the score that is reported for the best skill is above the one reported for the seed.
+
+    A rule of the user's own may prefer a skill at the same score, so with one the score only has to be as high.
+    """
+    if state.best.skill.digest == state.seed.skill.digest:
+        return False
+    seed, best = (gate_score(rollouts, evaluation) for rollouts in state.reported)
+    return best > seed or (best == seed and evaluation.acceptance is not None)
+
+
+def end_state(
+    decisions: Sequence[Decision], *, improved: bool, seed_is_perfect: bool, seed_is_best: bool = True
+) -> EndState:
     """Return how a training that ran in order ended.
 
     Args:
         decisions: The gate's, one for each step.
-        improved: Whether the best skill scores strictly higher than the seed on the selection split.
+        improved: Whether the best skill's reported score on the selection split is above the seed's.
         seed_is_perfect: Whether the seed already had the highest possible score.
+        seed_is_best: Whether the best skill is the seed.
     """
     if improved:
         return EndState.IMPROVED
     if seed_is_perfect:
         return EndState.SATURATED
+    if not seed_is_best or any(decision.new_best for decision in decisions):
+        return EndState.NOT_CONFIRMED
     tried = (Action.REJECT, Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT, Action.SKIP_UNMEASURED)
     return EndState.ALL_REJECTED if any(decision.action in tried for decision in decisions) else EndState.NO_CANDIDATES
 

@@ -122,7 +122,7 @@ def _final_stage(setup: Setup, tried: int) -> list[_Row]:
     evaluation = setup.config.evaluation
     candidates = tried + (setup.config.train.num_epochs - 1 if _looks_back(setup.config) else 0)
     field = min(evaluation.reselect, candidates + 1)
-    passes = evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)
+    passes = 2 * evaluation.final_repeats + (field * evaluation.repeats if field > 1 else 0)
     most = passes * len(setup.splits.val) if candidates else 0
     return [("target", "final", 0, most)] if most else []
 

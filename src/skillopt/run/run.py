@@ -25,7 +25,7 @@ from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.history import Record, baseline_record, step_record
 from skillopt.run.models import Models
-from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state
+from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state, improved
 from skillopt.run.services import RunServices
 from skillopt.run.setup import Setup
 from skillopt.run.stopping import saturated, stop_reason
@@ -99,6 +99,10 @@ class Run(RunServices):
     def ends_epoch(self, state: State) -> bool:
         """Whether a state's step is the last one of its epoch."""
         return state.step % self.steps_per_epoch == 0
+
+    def ends_training(self, state: State) -> bool:
+        """Whether a state's step is the last one of the run."""
+        return state.step == self.total_steps
 
     def stop_reason(self, state: State) -> str:
         """Return why training ends here, ahead of its last step; "" where it goes on."""
@@ -193,8 +197,9 @@ class Run(RunServices):
         self._views.write_final(state)
         ended = end_state(
             self._decisions,
-            improved=state.best.skill.digest != state.seed.skill.digest,
+            improved=improved(state, self._config.evaluation),
             seed_is_perfect=saturated(state.seed, self._config.evaluation),
+            seed_is_best=state.best.skill.digest == state.seed.skill.digest,
         )
         reason = self.stop_reason(state)
         early = f"Ended after step {state.step} of {self.total_steps}: {reason}. " if reason and state.step else ""

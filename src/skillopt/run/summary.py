@@ -50,7 +50,7 @@ def summary(
         best_test: The best skill on the test split.
     """
     evaluation = config.evaluation
-    seed, best = split_scores(state.seed.rollouts), split_scores(_reported(state))
+    seed, best = (split_scores(rollouts) for rollouts in state.reported)
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
     delta, compared = difference(seed_test, best_test)
@@ -63,6 +63,7 @@ def summary(
         "test": {"seed": test_seed, "best": test_best},
         "baseline_selection_hard": seed["hard"],
         "best_selection_hard": best["hard"],
+        "selection_delta_hard": best["hard"] - seed["hard"],
         "baseline_gate_score": float(gate_score(state.seed.rollouts, evaluation)),
         "best_gate_score": float(gate_score(state.best.rollouts, evaluation)),
         "best_step": state.best.step,
@@ -103,11 +104,6 @@ def _selection_passes(config: Config, state: State) -> Record:
     }
 
 
-def _reported(state: State) -> Sequence[Rollout]:
-    """What the best skill's selection score is taken from: fresh passes where there are some."""
-    return state.final.again if state.final is not None and state.final.again else state.best.rollouts
-
-
 def _final(config: Config, state: State) -> Record | None:
     """How the best skill was chosen and measured after the last step; None where neither was asked for."""
     if state.final is None:
@@ -116,6 +112,7 @@ def _final(config: Config, state: State) -> Record | None:
     chosen = zip(final.finalists, final.fresh, strict=True)
     return {
         "passes": pass_scores(evaluation, final.again) if final.again else None,
+        "seed_passes": pass_scores(evaluation, final.seed_again) if final.seed_again else None,
         "finalists": [
             {
                 "step": finalist.step,

@@ -75,12 +75,13 @@ class Views:
                 write_rollouts(self.directory / name, rollouts)
 
     def write_final(self, state: State) -> None:
-        """Write the skill that was chosen after the last step, and what it did when it was measured again."""
+        """Write the skill that was chosen after the last step, and what it and the seed did when measured again."""
         if state.final is None:
             return
         write_text_atomically(self.directory / "best_skill.md", state.best.skill.text)
         if state.final.again:
             write_rollouts(self.directory / "selection_eval_final", state.final.again)
+            write_rollouts(self.directory / "selection_eval_final_baseline", state.final.seed_again)
 
     def write_summary(self, summary: Record) -> None:
         """Write summary.json."""

@@ -1,6 +1,7 @@
 """After the last step, before the test split: which skill is the best, and what it scores, by fresh measurement.
 
 The score that made a skill the best is the highest of many draws, so it flatters. Passes that chose nothing do not.
+The seed skill is measured beside it in as many, so that the gain is a difference of two fresh means.
 Everything here is on the selection split; the test split is for what was chosen, once.
 """
 
@@ -10,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from skillopt.concurrency import map_ordered
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.context import StageContext
 from skillopt.evaluation.scores import gate_score
 from skillopt.events import StageStarted, Warned
 from skillopt.state import Final, Measured, State
-from skillopt.step.passes import measure_passes
+from skillopt.step.passes import latest_of, measure_passes
 from skillopt.types import Place, Rollout
 
 
@@ -39,14 +41,17 @@ async def choose_and_measure(run: StageContext, state: State) -> State:
         free = passes.stop
     chosen = field[best_of([gate_score(rollouts, evaluation) for rollouts in fresh])]
     again: tuple[Rollout, ...] = ()
+    seed_again: tuple[Rollout, ...] = ()
     if evaluation.final_repeats and chosen.skill.digest != state.seed.skill.digest:
+        free = max(free, state.seed.next_repeat)
         passes = range(free, free + evaluation.final_repeats)
-        _start(run, state, len(passes))
-        again = await measure_passes(run, chosen.skill, passes, _place(state, len(field)))
-        _warn_of_luck(run, gate_score(again, evaluation), gate_score(state.seed.rollouts, evaluation))
+        _start(run, state, 2 * len(passes))
+        both = [(chosen.skill, _place(state, len(field))), (state.seed.skill, _place(state, len(field) + 1))]
+        again, seed_again = await map_ordered(lambda one: measure_passes(run, one[0], passes, one[1]), both, limit=2)
+        _warn_of_luck(run, gate_score(again, evaluation), gate_score(seed_again, evaluation))
     if not fresh and not again:
         return state
-    return replace(state, best=chosen, final=Final(field if fresh else (), tuple(fresh), again))
+    return replace(state, best=chosen, final=Final(field if fresh else (), tuple(fresh), again, seed_again))
 
 
 def finalists(state: State, most: int, evaluation: EvaluationSettings) -> tuple[Measured, ...]:
@@ -60,18 +65,12 @@ def finalists(state: State, most: int, evaluation: EvaluationSettings) -> tuple[
     Returns:
         Each skill that was measured in full once, the seed among them; of equal scores the earlier one comes first.
     """
-    known: dict[str, Measured] = {}
-    for measured in (state.best, state.seed, *state.tried):
-        before = known.get(measured.skill.digest)
-        # A skill that was measured again has a later score, and the earlier one may have been luck.
-        if before is None or measured.next_repeat > before.next_repeat:
-            known[measured.skill.digest] = measured
     best = state.best.skill.digest
 
     def place(measured: Measured) -> tuple[bool, Fraction, int]:
         return (measured.skill.digest != best, -gate_score(measured.rollouts, evaluation), measured.step)
 
-    return tuple(sorted(known.values(), key=place)[: max(1, most)])
+    return tuple(sorted(latest_of((state.best, state.seed, *state.tried)), key=place)[: max(1, most)])
 
 
 def best_of(scores: Sequence[Fraction]) -> int:

@@ -26,7 +26,7 @@ from skillopt.results import Candidate
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State
 from skillopt.step.passes import draws_needed, measure_draws, measure_passes
-from skillopt.step.unjudged import no_verdict, nothing_to_judge
+from skillopt.step.unjudged import keep_or_drop, no_verdict, nothing_to_judge
 from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
 
 
@@ -45,7 +45,8 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
         waiting = _counted(len(state.bundle(candidate)), "change")
         reason = f"{waiting} so far; the gate judges those of {state.window} steps together (evaluation.gate_every)"
         return no_verdict(state, Action.DEFERRED, reason, evaluation=evaluation)
-    return await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
+    decision = await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
+    return keep_or_drop(state, decision, last=run.ends_training(state))
 
 
 async def judge(

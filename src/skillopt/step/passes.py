@@ -51,6 +51,16 @@ async def measure_draws(
     return tuple(rollouts)
 
 
+def latest_of(measured: Iterable[Measured]) -> tuple[Measured, ...]:
+    """Return each skill once, in order of first appearance, with its latest passes: earlier ones may have been luck."""
+    known: dict[str, Measured] = {}
+    for one in measured:
+        before = known.get(one.skill.digest)
+        if before is None or one.next_repeat > before.next_repeat:
+            known[one.skill.digest] = one
+    return tuple(known.values())
+
+
 def draws_needed(current: Measured, evaluation: EvaluationSettings) -> int:
     """Rollouts of a candidate on the whole selection split; the current skill may have more (`evaluation.refresh`)."""
     return evaluation.repeats * len(by_task(current.rollouts))

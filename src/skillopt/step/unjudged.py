@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.evaluation.scores import gate_score
 from skillopt.results import Candidate
@@ -14,6 +16,23 @@ def no_verdict(state: State, action: Action, reason: str, *, evaluation: Evaluat
     """Return the decision where there is nothing to measure; the current skill stays."""
     current = state.current
     return Decision(action, reason, gate_score(current.rollouts, evaluation), total=draws_needed(current, evaluation))
+
+
+def keep_or_drop(state: State, decision: Decision, *, last: bool) -> Decision:
+    """Return a decision on edits of several steps: what could not be measured enough waits for the next step.
+
+    Args:
+        state: Whose edits were gated.
+        decision: What the gate decided.
+        last: Whether there is no next step; then they are dropped, and the reason says so.
+    """
+    if state.draft is None or decision.action is not Action.SKIP_UNMEASURED:
+        return decision
+    if last:
+        told = "the edits that waited for the gate are dropped: this was the last step"
+        return replace(decision, reason=f"{decision.reason}; {told}")
+    told = "the edits are kept, and judged with those of the next step"
+    return replace(decision, action=Action.DEFERRED, reason=f"{decision.reason}; {told}")
 
 
 def nothing_to_judge(state: State, candidate: Candidate, *, evaluation: EvaluationSettings) -> Decision:

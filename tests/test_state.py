@@ -12,6 +12,7 @@ from tests.support.values import append, measured, rollout, unmeasured
 
 from skillopt.evaluation.repeats import task_means
 from skillopt.evaluation.scores import exact, mean_gate_score
+from skillopt.rejections import Rejection, Rejections
 from skillopt.results import Candidate, LookBack, MetaSkill, Selected, SlowUpdate, Step
 from skillopt.skill.document import Skill
 from skillopt.state import Acceptance, Draft, LastSeen, Measured, State
@@ -47,6 +48,16 @@ def step(action: Action, *, new_best: bool = False, discarded: tuple[Discarded, 
     return Step((), (), (empty,), empty, Selected(), CANDIDATE, decision)
 
 
+def vetted_out(action: Action) -> Step:
+    """A step of which two edits were vetted out."""
+    out = (
+        EditOutcome(append("a", tasks=[0]), EditState.VETTED_OUT, "alone no better"),
+        EditOutcome(append("b", tasks=[1]), EditState.VETTED_OUT, "alone worse"),
+    )
+    whole = step(action)
+    return replace(whole, candidate=replace(whole.candidate, outcomes=(*whole.candidate.outcomes, *out)))
+
+
 def test_the_next_step_counts_over_the_whole_run() -> None:
     assert (BEFORE.epoch, BEFORE.step, BEFORE.budget) == (2, 1, 3)
     assert BEFORE.next_step(epoch=2, budget=2).step == 2
@@ -78,6 +89,31 @@ def test_a_rejected_candidate_leaves_its_applied_edits_and_the_reason() -> None:
     (rejection,) = after.rejections.entries
     assert (rejection.step, rejection.changes, rejection.reason) == (1, (append("kept"),), "the reason")
     assert rejection.skill == SEED.skill.digest
+
+
+@pytest.mark.parametrize("action", [Action.SKIP_NO_CHANGE, Action.ACCEPT, Action.REJECT, Action.DEFERRED])
+def test_each_edit_that_was_vetted_out_is_remembered_by_itself_however_the_step_ends(action: Action) -> None:
+    after = BEFORE.after(vetted_out(action))
+    first, second, *bundle = after.rejections.entries
+    assert (first, second) == (
+        Rejection(1, (append("a", tasks=[0]),), "alone no better", SEED.skill.digest),
+        Rejection(1, (append("b", tasks=[1]),), "alone worse", SEED.skill.digest),
+    )
+    assert [one.changes for one in bundle] == ([(append("kept"),)] if action is Action.REJECT else [])
+    assert after.rejected == (action is Action.REJECT)
+
+
+def test_an_edit_that_was_vetted_out_of_a_draft_lost_on_the_draft() -> None:
+    waiting = deferred(BEFORE).next_step(epoch=2, budget=3)
+    (first, _) = waiting.after(vetted_out(Action.DEFERRED)).rejections.entries
+    assert first.skill == waiting.skill.digest != SEED.skill.digest
+
+
+def test_what_was_vetted_out_is_remembered_as_long_as_what_the_gate_rejected() -> None:
+    for reach, kept in (("off", (0, 0)), ("epoch", (2, 0)), ("run", (2, 2))):
+        after = replace(BEFORE, rejections=Rejections(reach=reach)).after(vetted_out(Action.SKIP_NO_CHANGE))
+        later = after.next_step(epoch=3, budget=3)
+        assert (len(after.rejections.entries), len(later.rejections.entries)) == kept
 
 
 def test_every_draw_of_a_step_has_places_of_its_own_and_remembers_what_was_lost() -> None:
@@ -241,6 +277,9 @@ def test_a_step_is_drawn_again_only_where_it_was_judged_alone() -> None:
     assert BEFORE.draws_again(lost, most=1)
     assert not BEFORE.draws_again(lost, most=0)
     assert not BEFORE.draws_again(step(Action.SKIP_UNMEASURED), most=1)
+    assert not BEFORE.draws_again(step(Action.SKIP_NO_CHANGE), most=1)
+    assert BEFORE.draws_again(vetted_out(Action.SKIP_NO_CHANGE), most=1)
+    assert not BEFORE.draws_again(vetted_out(Action.ACCEPT), most=1)
     assert not BEFORE.redraw(lost).draws_again(lost, most=1)
     assert not deferred(BEFORE).next_step(epoch=2, budget=3).draws_again(lost, most=1)
 

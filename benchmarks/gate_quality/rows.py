@@ -77,7 +77,7 @@ ABLATION: Mapping[str, Overrides] = {
         WHOLE: {},
         "without slow update": {"optimizer.use_slow_update": False},
         "without meta skill": {"optimizer.use_meta_skill": False},
-        "without rejection memory": {"optimizer.rejection_memory": "off"},
+        "without rejection memory and redraw": {"optimizer.rejection_memory": "off", "optimizer.redraw": 0},
         "without redraw": {"optimizer.redraw": 0},
         "without vetting": {"evaluation.vet": 0},
         "with all training tasks": {"train.sampling": "all"},

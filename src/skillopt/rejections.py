@@ -23,10 +23,12 @@ _SHOWN_CHARACTERS = 600
 class Rejection:
     """Changes that were gated together and lost: the whole bundle, since nobody knows which of them was to blame.
 
+    An edit that was tried alone ahead of the gate and did no better is a bundle of its own.
+
     Attributes:
         step: The step that tried them.
         changes: The edits that were applied with the notes that came into the appendix, or the rewrite.
-        reason: The gate's reason as the optimizer reads it, in words.
+        reason: The gate's reason, or vetting's, as the optimizer reads it, in words without task ids.
         skill: Digest of the skill that they were tried on; "" once they may be tried on it again.
         lost_by: By how much the gate score fell short of the bar, 0 for a tie; where the gate stopped early, at least.
         broken: Ids of the selection tasks on which the candidate scored lower. For the record: the optimizer is told

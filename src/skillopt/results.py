@@ -91,6 +91,11 @@ class Candidate:
         return tuple(outcome.edit for outcome in self.outcomes if outcome.state is EditState.APPLIED)
 
     @property
+    def vetted_out(self) -> tuple[EditOutcome, ...]:
+        """The edits that did no better alone, each with the numbers in words."""
+        return tuple(outcome for outcome in self.outcomes if outcome.state is EditState.VETTED_OUT)
+
+    @property
     def rewrite(self) -> Rewrite | None:
         """The rewrite that the candidate is, its text the candidate's; None where there is none."""
         taken = (outcome.rewrite for outcome in self.rewrites if outcome.state is EditState.APPLIED)

@@ -192,11 +192,14 @@ class State:
         return (*(() if self.draft is None else self.draft.steps), self.step)
 
     def draws_again(self, step: Step, *, most: int) -> bool:
-        """Whether a step reflects again on its trajectories: it was rejected, and most so many times before.
+        """Whether a step reflects again on its trajectories: it lost, and most so many times before.
 
+        It lost where the gate rejected it, or where vetting left no edit that changes the skill.
         Where edits of earlier steps were rejected with it, its trajectories are those of a skill that is no more.
         """
-        return step.decision.action is Action.REJECT and self.draft is None and len(self.lost) < most
+        action = step.decision.action
+        lost = action is Action.REJECT or (action is Action.SKIP_NO_CHANGE and bool(step.candidate.vetted_out))
+        return lost and self.draft is None and len(self.lost) < most
 
     def refresh(self, fresh: Sequence[Rollout]) -> State:
         """Return the state with one more pass of the current skill: its score is the mean of all its passes.
@@ -251,7 +254,11 @@ class State:
         known = {**self.last_seen, **seen}
         # The first step of a window is rolled out with the current skill, the others with the draft.
         kept = known if self.draft is None else self.draft.last_seen
-        after = replace(self._following(decision, step.candidate.skill), draft=None, last_seen=known)
+        rejections = self.rejections
+        for out in step.candidate.vetted_out:
+            rejections = rejections.add(Rejection(self.step, (out.edit,), out.detail, self.skill.digest))
+        following = self._following(decision, step.candidate.skill)
+        after = replace(following, draft=None, last_seen=known, rejections=rejections)
         if decision.action is Action.DEFERRED:
             earlier = () if self.draft is None else self.draft.steps
             steps = (*earlier, self.step) if step.candidate.changed else earlier
@@ -267,7 +274,7 @@ class State:
                 lost_by=decision.lost_by,
                 broken=decision.broken,
             )
-            return replace(after, rejections=self.rejections.add(rejection), window=max(1, self.window // 2))
+            return replace(after, rejections=rejections.add(rejection), window=max(1, self.window // 2))
         if not decision.accepted:
             return after
         return replace(after, accepted=(*self.accepted, Acceptance(self.step, changes, decision.told)))

@@ -71,7 +71,8 @@ def propose(request: ChatRequest) -> dict[str, Any]:
     ]
     gain = [{"op": "append", "content": "solve <9>"}, {"op": "append", "content": f"Note {step} {index}."}]
     lost = [{"op": "replace", "target": "no such line", "content": f"Try {step} {index}."}]
-    return {"reasoning": "scripted", "edits": (trade, lost, gain, trade)[step % 4]}
+    cited = {"task_ids": [f"shown-{number}" for number in range(6)]}
+    return {"reasoning": "scripted", "edits": [{**edit, **cited} for edit in (trade, lost, gain, trade)[step % 4]]}
 
 
 def optimizer(request: ChatRequest) -> Any:
@@ -106,8 +107,13 @@ KINDS: dict[str, dict[str, Any]] = {
         "evaluation.final_repeats": 2,
         "evaluation.reselect": 3,
     },
-    "no gate": {"evaluation.use_gate": False, "optimizer.slow_update_gate_with_selection": False},
+    "no gate": {
+        "evaluation.use_gate": False,
+        "optimizer.redraw": 0,
+        "optimizer.slow_update_gate_with_selection": False,
+    },
     "rule": {"evaluation.acceptance": "telling.py:telling"},
+    "vetting": {"evaluation.vet": 2},
     "refused copies": {"skill.memorising": "refuse", "skill.max_tokens": 90},
     "changed": {"optimizer.longitudinal_pair_policy": "changed", "optimizer.slow_update_samples": 2},
 }

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.support.bench import OpenBench, appends, by_stage, rule, text_of
+from tests.support.bench import OpenBench, by_stage, rule, text_of
 from tests.support.runs import read_json, views, write_run
 
 from skillopt.api import train as train_from
@@ -23,6 +23,7 @@ ONE_STEP = {"train.num_epochs": 1}
 SEED = f"{rule(4)}\n"
 RIGHT = {"op": "append", "content": f"{rule(0)}\n{rule(5)}", "task_ids": ["t0"]}
 HARMFUL = {"op": "replace", "target": rule(4), "content": rule(4, "wrong"), "task_ids": ["t1", "nonsense"]}
+USELESS = {"edits": [{"op": "append", "content": "Be kind.", "task_ids": ["t0", "t1"]}]}
 WORLD = World(3, rules=8, tasks=64)
 WEAK = "&useful=0.4&useless=0.4&harmful=0.4&malformed=0.1"
 
@@ -51,12 +52,40 @@ async def test_a_harmful_edit_is_left_out_of_the_bundle_that_holds_the_right_one
 
 
 async def test_where_no_edit_is_left_there_is_nothing_to_gate(open_bench: OpenBench) -> None:
-    bench = open_bench(optimizer=by_stage(reflect=appends("Be kind.")), settings=ONE_STEP | VET)
+    bench = open_bench(optimizer=by_stage(reflect=USELESS), settings=ONE_STEP | VET)
     await train(bench)
     record = bench.history[1]
     assert record["action"] == "skip_no_change"
     assert record["reason"].startswith("no edit is left: alone on the tasks they came from, 1 did no better")
     assert (record["edits"]["vetted_out"], "target.gate" in record["usage"]) == (1, False)
+
+
+async def test_what_was_vetted_out_is_drawn_again_and_shown_to_every_later_reflection(open_bench: OpenBench) -> None:
+    bench = open_bench(
+        optimizer=by_stage(reflect=USELESS), settings=VET | {"train.num_epochs": 2, "optimizer.redraw": 1}
+    )
+    await train(bench)
+    prompts = [text_of(one) for one in bench.optimizer.requests if one.place.stage == "reflect"]
+    told = 'append "Be kind." (tried in step 1): alone no better on 2 of its tasks: hard 0 against 0 without it'
+    again = 'append "Be kind." (tried 2 times, last in step 1): alone no better on 2 of its tasks'
+    assert [told in text for text in prompts] == [False, True, False, False]
+    assert again in prompts[2]
+    assert [[lost["action"] for lost in one["redraws"]] for one in bench.history[1:]] == [["skip_no_change"]] * 2
+
+
+async def test_an_edit_that_a_merge_gave_no_sources_joins_unjudged(open_bench: OpenBench) -> None:
+    def reflect(request: Any) -> dict[str, Any]:
+        shown = [number for number in range(4) if f". t{number}\n" in text_of(request)]
+        return {"edits": [{"op": "append", "content": rule(shown[0]), "task_ids": [f"t{shown[0]}"]}]}
+
+    merge = {"edits": [{"op": "append", "content": f"Mind this: {rule(5)}"}]}
+    bench = open_bench(
+        optimizer=by_stage(reflect=reflect, aggregate=merge), settings={**ONE_STEP, **VET, "gradient.minibatch_size": 2}
+    )
+    await train(bench)
+    assert (bench.history[1]["edits"]["vetted_out"], bench.history[1]["edits_vetted"]) == (0, 0)
+    (edit,) = read_json(bench.directory / "steps" / "step_0001" / "edit_apply_report.json")
+    assert sorted(edit["task_ids"]) == ["t0", "t1", "t2", "t3"]
 
 
 async def test_only_then_are_analysts_asked_to_cite_and_nothing_else_changes(open_bench: OpenBench) -> None:

@@ -74,6 +74,8 @@ def test_the_calls_of_a_real_run_lie_within_the_plan(finished: Finished) -> None
         {"optimizer.skill_update_mode": "full_rewrite_minibatch", "train.num_epochs": 1},
         {"optimizer.lr_control_mode": "autonomous", "gradient.minibatch_size": 4},
         {"optimizer.lr_control_mode": "none", "gradient.minibatch_size": 1},
+        {"optimizer.lr_control_mode": "none", "gradient.minibatch_size": 1, "evaluation.vet": 2},
+        {"optimizer.lr_control_mode": "autonomous", "gradient.minibatch_size": 1, "evaluation.vet": 2},
         {"evaluation.gate_every": 3, "evaluation.refresh": 1, "optimizer.redraw": 1},
         {"train.num_epochs": 3, "optimizer.use_slow_update": False, "optimizer.longitudinal_pair_policy": "changed"},
         {

@@ -78,3 +78,16 @@ def test_rollouts_and_vetting_are_bounded_by_what_a_step_reads() -> None:
     assert most_rollouts(unsolved, tasks=10, steps=12) == (4, 48)
     assert most_vetting(unsolved, tasks=10, draws=2) == 2 * 8 * 3
     assert most_vetting(unsolved, tasks=2, draws=2) == 2 * 8 * 2
+
+
+@pytest.mark.parametrize(("control", "minibatches", "times"), [("fixed", 5, 1), ("none", 5, 6), ("autonomous", 5, 4),
+                                                               ("none", 2, 3), ("autonomous", 2, 3)])  # fmt: skip
+def test_without_a_budget_as_many_edits_are_vetted_as_are_proposed(control: str, minibatches: int, times: int) -> None:
+    """One minibatch more than are full, since failures and successes are never mixed."""
+    changed = config(
+        train={"batch_size": minibatches},
+        gradient={"minibatch_size": 1},
+        optimizer={"lr_control_mode": control, "learning_rate": 3},
+        evaluation={"vet": 1},
+    )
+    assert most_vetting(changed, tasks=10, draws=2) == 2 * 3 * times

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SkillError
-from skillopt.skill.document import PROTECTED_SECTIONS, Skill
+from skillopt.skill.document import PROTECTED_SECTIONS, Skill, unfit
 
 FRONT = "---\nname: dates\ndescription: How to write dates.\n---\n"
 GUIDED = (
@@ -161,3 +161,10 @@ def test_a_skill_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Pat
     os.mkfifo(tmp_path / "skill.md")
     with pytest.raises(SkillError, match="no regular file"):
         Skill.load(tmp_path / "skill.md")
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b", "\x7f", "\0", "\ud800", "\x0c"])
+def test_a_models_text_holds_no_character_that_moves_a_cursor(character: str) -> None:
+    """A skill is printed, and sent to a model: what cannot be seen does neither."""
+    assert "line 2" in unfit(f"one\ntw{character}o")
+    assert unfit("# Title\r\n\n- a\tb, Größe 大小\n") == ""

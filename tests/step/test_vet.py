@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ from skillopt.results import Candidate
 from skillopt.simulation.scripted import Said
 from skillopt.skill.edits import apply_edits
 from skillopt.step.vet import vet
-from skillopt.types import Edit, EditState, Rollout, Vetting
+from skillopt.types import Edit, EditState, Rollout, Score, Vetting
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 FAILED = [rollout(number, 0) for number in range(4)]
 SOLVED = [rollout(number, 1) for number in range(4)]
 
@@ -83,7 +85,6 @@ async def test_without_it_nothing_is_tried(open_bench: OpenBench) -> None:
     ("edit", "expected"),
     [
         (append("Be kind.", source="success", tasks=[0, 1]), EditState.APPLIED),
-        (append("Be kind.", source="failure", tasks=[0, 1]), EditState.VETTED_OUT),
         (replace_edit(rule(1), "q1 = wrong", source="success", tasks=[0, 1]), EditState.VETTED_OUT),
     ],
 )
@@ -95,6 +96,41 @@ async def test_an_edit_from_successes_may_leave_its_tasks_as_they_are_but_no_wor
     assert states(candidate) == [expected]
     assert candidate.changed is (expected is EditState.APPLIED)
     assert ("alone worse on 2" in candidate.outcomes[0].detail) == (edit.operation == "replace")
+
+
+async def test_an_edit_from_failures_is_judged_on_those_of_its_tasks_that_can_get_better(open_bench: OpenBench) -> None:
+    """Merged with one from successes it cites solved tasks too, on which nothing is strictly higher."""
+    batch = [SOLVED[0], SOLVED[1], FAILED[2], FAILED[3]]
+    bench = open_bench(settings={"evaluation.vet": 2})
+    edits = [append(rule(2), tasks=[0, 1, 2]), append("Be kind.", tasks=[0, 1, 3]), append("Be brief.", tasks=[0, 1])]
+    candidate = await vetted(bench, edits, batch, f"{rule(0)}\n{rule(1)}\n")
+    assert states(candidate) == [EditState.APPLIED, EditState.VETTED_OUT, EditState.APPLIED]
+    assert [outcome.vetting for outcome in candidate.outcomes] == [
+        Vetting(("t2",), Fraction(0), Fraction(1)),
+        Vetting(("t3",), Fraction(0), Fraction(0)),
+        None,
+    ]
+    assert sorted(tried(bench)) == ["q2", "q3"]
+
+
+async def test_an_edit_that_cites_no_task_is_not_judged_whatever_its_analyst_was_shown(open_bench: OpenBench) -> None:
+    bench = open_bench(settings={"evaluation.vet": 2})
+    candidate = await vetted(bench, [replace(append("Be kind.", tasks=[0, 1]), cited=())], FAILED)
+    assert (states(candidate), candidate.outcomes[0].vetting) == ([EditState.APPLIED], None)
+    assert (bench.target.requests, bench.events) == ([], [])
+
+
+async def test_a_criterion_counts_where_the_gate_compares_one(open_bench: OpenBench) -> None:
+    """The replies stay too long to solve anything, but one edit makes them right."""
+    environment = {"env.name": str(EXAMPLES / "two_criteria" / "right_and_short.py"), "env.most_words": 2}
+    bench = open_bench(
+        target=lambda request: f"{look_up(request)} so to say",
+        settings={**environment, "evaluation.vet": 1, "evaluation.criterion": "right"},
+    )
+    before = [replace(one, score=Score(0, 0.0, criteria={"right": 0.0, "short": 0.5})) for one in FAILED]
+    candidate = await vetted(bench, [append(rule(0), tasks=[0]), append("Be kind.", tasks=[1])], before)
+    assert states(candidate) == [EditState.APPLIED, EditState.VETTED_OUT]
+    assert candidate.outcomes[1].detail == "alone no better on 1 of its tasks: criterion right 0 against 0 without it"
 
 
 async def test_at_most_so_many_cited_tasks_are_tried_in_the_order_of_the_batch(open_bench: OpenBench) -> None:
@@ -134,7 +170,7 @@ async def test_only_edits_that_are_in_the_candidate_are_tried_and_no_copy_comes_
 ) -> None:
     bench = open_bench(settings={"evaluation.vet": 1})
     useless = append("Be kind.", tasks=[0])
-    candidate = await vetted(bench, [useless, replace(useless, task_ids=("t1",)), replace_edit("zzz", "x")], FAILED)
+    candidate = await vetted(bench, [useless, replace(useless, cited=("t1",)), replace_edit("zzz", "x")], FAILED)
     assert states(candidate) == [EditState.VETTED_OUT, EditState.DUPLICATE, EditState.UNMATCHED]
     assert (candidate.skill.text, candidate.changed) == ("# Skill\n", False)
     assert tried(bench) == ["q0"]

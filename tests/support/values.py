@@ -42,15 +42,15 @@ def state(
 
 
 def append(content: str, *, support: int = 1, source: SourceType = "failure", tasks: Sequence[int] = ()) -> Edit:
-    """An edit that appends."""
+    """An edit that appends, made for these tasks."""
     ids = tuple(f"t{number}" for number in tasks)
-    return Edit(EditOperation.APPEND, "", content, support_count=support, source_type=source, task_ids=ids)
+    return Edit(EditOperation.APPEND, "", content, support_count=support, source_type=source, task_ids=ids, cited=ids)
 
 
 def replace_edit(target: str, content: str, *, source: SourceType = "failure", tasks: Sequence[int] = ()) -> Edit:
-    """An edit that replaces."""
+    """An edit that replaces, made for these tasks."""
     ids = tuple(f"t{number}" for number in tasks)
-    return Edit(EditOperation.REPLACE, target, content, source_type=source, task_ids=ids)
+    return Edit(EditOperation.REPLACE, target, content, source_type=source, task_ids=ids, cited=ids)
 
 
 def patch(*edits: Edit, source: SourceType = "failure", tasks: Sequence[int] = ()) -> Patch:

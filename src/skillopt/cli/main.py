@@ -15,7 +15,7 @@ import typer
 from skillopt.cli import check, evaluate, init, models, noise, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
 from skillopt.cli.streams import replace_what_cannot_be_shown
-from skillopt.errors import MeasurementError, ModelError, SkillOptError, UsageError
+from skillopt.errors import LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
 from skillopt.text_files import plain
 
 
@@ -103,9 +103,12 @@ def _report(error: SkillOptError) -> int:
     _print(f"error: {error}")
     if isinstance(error, UsageError):
         return MISUSE
-    if isinstance(error, ModelError | MeasurementError):
+    if isinstance(error, ModelError | MeasurementError | LimitReached):
         from skillopt.run.outcome import EndState
 
+        if isinstance(error, LimitReached):
+            _print(EndState.LIMIT_REACHED.advice)
+            return EndState.LIMIT_REACHED.exit_code
         return EndState.PROVIDER_FAILED.exit_code
     return ERROR
 

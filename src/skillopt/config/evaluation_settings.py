@@ -15,8 +15,9 @@ class EvaluationSettings(Section):
 
     vet: Count = 2
     """Ahead of the gate, try each edit alone on up to this many training tasks that its analyst cited; it joins the
-    candidate only if it does better there, or, from successes, no worse. 0 lets every edit join; whole rewrites are
-    never tried so."""
+    candidate only if it does better on those that failed, or, from successes, no worse. One that cites none joins. 0
+    lets every edit join. Nothing is tried so where the skill is rewritten whole, without a gate, or with an
+    `acceptance` rule."""
     use_gate: bool = True
     """Accept a candidate only if it scores strictly higher; false accepts every one and records its score."""
     gate_metric: Literal["hard", "soft", "mixed"] = "hard"

@@ -47,8 +47,13 @@ class Config(Section):
 
     @property
     def vetted_tasks(self) -> int:
-        """On how many tasks an edit is tried alone: `evaluation.vet`, and none where the skill is rewritten instead."""
-        return self.evaluation.vet if self.optimizer.skill_update_mode == "patch" else 0
+        """On how many tasks an edit is tried alone: `evaluation.vet`.
+
+        None where the skill is rewritten instead, where every candidate is accepted, and where a rule of the user's
+        decides: it may want what does no better.
+        """
+        own = not self.evaluation.use_gate or self.evaluation.acceptance is not None
+        return 0 if own or self.optimizer.skill_update_mode != "patch" else self.evaluation.vet
 
     @model_validator(mode="after")
     def _redraws_need_rejections(self) -> Self:

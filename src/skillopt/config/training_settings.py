@@ -69,8 +69,9 @@ class OptimizerSettings(Section):
     """How long edits that were tried and lost are shown to the optimizer, and the same bundle is not tried again on the
     same skill: for the whole run, until the epoch ends, or not at all."""
     redraw: Count = 0
-    """How often a step whose candidate was rejected reflects again on the same trajectories, with what was lost before
-    its eyes. It costs calls of the optimizer and of the gate, no new training rollouts."""
+    """How often a step whose candidate was rejected, or whose edits were all vetted out, reflects again on the same
+    trajectories, with what was lost before its eyes. It costs calls of the optimizer and of the gate, no new
+    training rollouts."""
     use_skill_aware_reflection: bool = False
     """Judge each failure: where the skill is wrong or silent, edit it; where the target did not follow it, write a
     short reminder into the skill's appendix. Edits and reminders of a step pass the gate together."""

@@ -14,7 +14,7 @@ from skillopt.epoch.replies import MetaSkillReply
 from skillopt.epoch.showing import show_accepted, show_comparison, show_previous
 from skillopt.prompts import render
 from skillopt.results import LookBack, MetaSkill
-from skillopt.skill.document import unwritable
+from skillopt.skill.document import unfit
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
 from skillopt.step.showing import show_memory, show_rejections, show_text
@@ -74,7 +74,7 @@ def _problem(run: StageContext, content: str) -> str:
     if not content:
         run.count("memory_empty")
         return "the reply holds no memory"
-    if unwritable(content):
+    if unfit(content):
         run.count("memory_refused")
         return "the memory holds a character that no text file holds"
     return ""

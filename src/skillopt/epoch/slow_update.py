@@ -13,10 +13,10 @@ from skillopt.epoch.replies import SlowUpdateReply
 from skillopt.epoch.showing import show_comparison, show_previous
 from skillopt.prompts import render
 from skillopt.results import SlowUpdate
-from skillopt.skill.document import Skill, holds_marker, unwritable
+from skillopt.skill.document import Skill, holds_marker, unfit
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
-from skillopt.step.copies import copies_of_tasks, refused_for
+from skillopt.step.copies import copies_of_tasks, memory_in, refused_for
 from skillopt.step.gate import judge
 from skillopt.step.limits import show_limits
 from skillopt.step.showing import show_skill
@@ -76,14 +76,18 @@ def _refuse(run: StageContext, state: State, content: str) -> str:
     if not content.strip():
         run.count("guidance_empty")
         return "the reply holds no guidance; what was there stays"
-    if holds_marker(content) or unwritable(content):
+    if holds_marker(content) or unfit(content):
         run.count("guidance_refused")
-        return "the guidance holds a marker of a protected section, or a character that no text file holds"
+        return "the guidance holds a marker of a protected section, or a character that no skill may hold"
     skill, most = state.current.skill, run.config.skill.max_tokens
     tokens = estimate_tokens(skill.with_section("SLOW_UPDATE", content).text)
     if tokens > most and tokens > estimate_tokens(skill.text):
         run.count("guidance_over_size")
         return f"with the guidance the skill would have about {tokens} tokens; the limit is {most}"
+    memory = memory_in(state, content)
+    if memory:
+        run.count("guidance_refused")
+        return memory
     copied = refused_for(run, skill, content)
     if copied:
         run.count("guidance_memorised")

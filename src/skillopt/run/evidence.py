@@ -78,7 +78,7 @@ _DISK_ADVICE = {
     "SQLITE_BUSY": "Another process is using this run; wait for it or stop it.",
     "SQLITE_LOCKED": "Another process is using this run; wait for it or stop it.",
 }
-_DAMAGE_ADVICE = "Put back a copy of it, or move it away: the run then starts anew and pays for its calls again."
+_DAMAGE_ADVICE = "Put back a copy of it, or move the whole run directory away: it then starts anew and pays again."
 
 
 class EvidenceStore:

@@ -51,7 +51,7 @@ _EXIT_CODES = {
 _ADVICE = {
     EndState.IMPROVED: "Read best_skill.md and its diff before you use it.",
     EndState.ALL_REJECTED: (
-        "Candidates were made and none scored strictly higher on the selection split. Look at the edits under steps/; "
+        "Candidates were made and none was accepted; each step's reason says why not. Look at the edits under steps/; "
         "try a stronger optimizer, more steps, gate_metric soft or mixed, or more selection tasks."
     ),
     EndState.NOT_CONFIRMED: (

@@ -24,8 +24,13 @@ def most_rollouts(config: Config, *, tasks: int, steps: int) -> tuple[int, int]:
 
 def most_vetting(config: Config, *, tasks: int, draws: int) -> int:
     """Most rollouts of single edits on training tasks of their step; none of whole rewrites."""
-    vetted = min(config.vetted_tasks, config.train.tasks_per_step, tasks)
-    return draws * config.optimizer.learning_rate * vetted
+    read = min(config.train.tasks_per_step, tasks)
+    optimizer, edits = config.optimizer, config.optimizer.learning_rate
+    if optimizer.budget_control != "fixed":
+        # Without a budget of the schedule's, there are no more edits than the reflections propose.
+        times = minibatches_of(config, read)
+        edits *= min(times, MOST_TIMES) if optimizer.budget_control == "autonomous" else times
+    return draws * edits * min(config.vetted_tasks, read)
 
 
 def may_consolidate(config: Config) -> bool:

@@ -36,6 +36,7 @@ _MARKER = re.compile(rf"<!--[ \t]*({'|'.join(PROTECTED_SECTIONS)})_(START|END)[ 
 _BYTE_ORDER_MARK = "\ufeff"
 _FRONT_MATTER_START = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _FRONT_MATTER_END = re.compile(r"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -200,6 +201,18 @@ def unwritable(text: str) -> str:
     if surrogate:
         return f"line {line_number(text, surrogate.start())}: it holds half of a surrogate pair"
     return ""
+
+
+def unfit(text: str) -> str:
+    """Return why a model's text is not let into a skill, with the line; "" where it is.
+
+    Besides what no file can hold these are control characters: whoever prints the skill must not find their cursor
+    moved, and what cannot be seen must not reach the target.
+    """
+    control = _CONTROL.search(text)
+    if control:
+        return unwritable(text) or f"line {line_number(text, control.start())}: it holds a control character"
+    return unwritable(text)
 
 
 def holds_marker(text: str) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rapidfuzz import fuzz, process
 
 from skillopt.errors import SkillError
-from skillopt.skill.document import Skill, holds_marker, unwritable
+from skillopt.skill.document import Skill, holds_marker, unfit
 from skillopt.skill.lines import (
     LINE_END,
     Span,
@@ -164,7 +164,7 @@ def _unusable(edit: Edit) -> _Refusal | None:
     if not content and edit.operation is not EditOperation.DELETE:
         advice = "; use delete to remove the target" if edit.operation is EditOperation.REPLACE else ""
         return _Refusal(EditState.INVALID, f"the content is empty{advice}")
-    problem = unwritable(content)
+    problem = unfit(content)
     if problem:
         return _Refusal(EditState.INVALID, f"the content cannot be written, {problem}")
     if holds_marker(content):

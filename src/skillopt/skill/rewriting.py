@@ -7,7 +7,7 @@ rewrite says outside of them is the new body. Whether the candidate is better is
 from __future__ import annotations
 
 from skillopt.errors import SkillError
-from skillopt.skill.document import Skill, unwritable
+from skillopt.skill.document import Skill, unfit
 from skillopt.skill.edits import protected_parts
 from skillopt.skill.lines import LINE_END, trim_blank_lines, with_line_ends
 from skillopt.skill.size import estimate_tokens
@@ -54,7 +54,7 @@ def line_changes(before: str, after: str) -> tuple[str, ...]:
 
 
 def _taken_over(skill: Skill, text: str, *, max_tokens: int) -> Skill | tuple[EditState, str]:
-    problem = unwritable(text)
+    problem = unfit(text)
     if problem:
         return EditState.INVALID, f"the rewrite cannot be written, {problem}"
     try:

@@ -56,7 +56,7 @@ async def aggregate(run: StageContext, state: State, patches: Sequence[Patch]) -
     merged = await map_ordered(merger.merge_levels, sides, limit=len(sides))
     level = 1 + max(patch.merge_level for patch in merged)
     whole = await merger.merge(merged, _Call(_FINAL, level, 0))
-    final = refuse_copies(run, state.skill, whole)
+    final = refuse_copies(run, state, whole)
     return replace(final, rewrites=tuple(rewrite for patch in patches for rewrite in patch.rewrites))
 
 
@@ -204,6 +204,7 @@ def _with_sources(edit: Edit, sources: Mapping[int, Edit], *, uncounted: Set[int
         support_count=sum(sources[number].support_count for number in uncounted) or 1,
         source_type="failure" if any(source.source_type == "failure" for source in sources.values()) else "success",
         task_ids=_in_order(source.task_ids for source in sources.values()),
+        cited=_in_order(source.cited for source in sources.values()),
     )
 
 

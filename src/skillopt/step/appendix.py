@@ -22,7 +22,7 @@ from skillopt.results import Candidate
 from skillopt.skill.appendix import MOST_NOTE_TOKENS, Refusal, add_note, normal_form, notes_of, replace_notes
 from skillopt.skill.document import Skill
 from skillopt.state import State
-from skillopt.step.copies import copies_of_tasks, refused_for, said
+from skillopt.step.copies import copies_of_tasks, memory_in, refused_for, said
 from skillopt.step.replies import Entries, Text
 from skillopt.step.showing import show_text
 from skillopt.types import Consolidation, EditState, Note, Patch
@@ -82,6 +82,10 @@ def _added(run: StageContext, state: State, skill: Skill, proposed: Sequence[Not
     for note in proposed:
         if note.state is not None:
             ended.append(note)
+            continue
+        memory = memory_in(state, note.text)
+        if memory:
+            ended.append(replace(note, state=EditState.MEMORISED, detail=memory))
             continue
         (copies,) = copies_of_tasks(run, state.skill, [note.text])
         note = replace(note, copies=copies)

@@ -28,11 +28,11 @@ def cited_tasks(entry: Any, task_ids: Sequence[str]) -> tuple[tuple[str, ...], i
         task_ids: The ids that were shown.
 
     Returns:
-        Those of them that the entry names, in the order they were shown; all of them where it names none. And how many
-        ids it names that were not shown.
+        Those of them that the entry names, in the order they were shown; none where it names none. And how many ids it
+        names that were not shown.
     """
     said: object = (as_object(entry) or {}).get("task_ids")
     values = cast("list[object]", said) if isinstance(said, list) else [] if said is None else [said]
     named = {str(value).strip() for value in values}
     known = tuple(identifier for identifier in task_ids if identifier.strip() in named)
-    return known or tuple(task_ids), len(named - {identifier.strip() for identifier in task_ids})
+    return known, len(named - {identifier.strip() for identifier in task_ids})

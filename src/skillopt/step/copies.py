@@ -6,16 +6,21 @@ optimizer, so it cannot copy them.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
 from skillopt.context import StageContext
 from skillopt.skill.document import Skill
 from skillopt.skill.memorising import find_copies
+from skillopt.state import State
 from skillopt.step.replies import shown
 from skillopt.types import Copy, Discarded, Edit, EditState, Patch
 
 _SHOWN_CHARACTERS = 200
+_MEMORY_WORDS = 8
+"""Words from which a line of the memory is told from words that any rule may have."""
 
 
 def copies_of_tasks(run: StageContext, skill: Skill, texts: Sequence[str]) -> tuple[tuple[Copy, ...], ...]:
@@ -29,17 +34,36 @@ def copies_of_tasks(run: StageContext, skill: Skill, texts: Sequence[str]) -> tu
     return find_copies(texts, known=skill.text, tasks=run.training, words=settings.memorising_ngram)
 
 
-def refuse_copies(run: StageContext, skill: Skill, patch: Patch) -> Patch:
+def refuse_copies(run: StageContext, state: State, patch: Patch) -> Patch:
     """Return a patch without the edits that copy training tasks, where the configuration refuses them.
 
-    They end as discarded, ahead of selection, so that they take no part of the step's budget.
+    They end as discarded, ahead of selection, so that they take no part of the step's budget. So do edits that would
+    carry the optimizer's memory into the skill, whatever is configured.
     """
+    patch = _without_memory(state, patch)
     if run.config.skill.memorising != "refuse":
         return patch
+    skill = state.skill
     found = copies_of_tasks(run, skill, [edit.content for edit in patch.edits])
     kept = tuple(edit for edit, copies in zip(patch.edits, found, strict=True) if not copies)
     refused = tuple(_refused(edit, copies) for edit, copies in zip(patch.edits, found, strict=True) if copies)
     return replace(patch, edits=kept, discarded=patch.discarded + refused)
+
+
+def memory_in(state: State, text: str) -> str:
+    """Return why a text may not ship, in words, where it holds a line of the optimizer's memory; else "".
+
+    The memory is for the optimizer alone. Short lines, and those that the skill has already, are no sign of it.
+    """
+    said, known = _words(text), _words(state.skill.text)
+    for line in map(_words, state.memory.splitlines()):
+        if line.count(" ") >= _MEMORY_WORDS - 1 and line in said and line not in known:
+            return f'it holds a line of your own notes, which are not for the skill: "{line[:_SHOWN_CHARACTERS]}"'
+    return ""
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFC", text).casefold()))
 
 
 def refused_for(run: StageContext, skill: Skill, text: str) -> str:
@@ -58,6 +82,22 @@ def said(copies: Sequence[Copy]) -> str:
     return f'it copies "{quoted}" from the training task {copies[0].task_id}{others}'
 
 
+def _without_memory(state: State, patch: Patch) -> Patch:
+    reasons = [memory_in(state, edit.content) for edit in patch.edits]
+    if not any(reasons):
+        return patch
+    refused = tuple(
+        Discarded(_entry(edit), EditState.MEMORISED, reason)
+        for edit, reason in zip(patch.edits, reasons, strict=True)
+        if reason
+    )
+    kept = tuple(edit for edit, reason in zip(patch.edits, reasons, strict=True) if not reason)
+    return replace(patch, edits=kept, discarded=patch.discarded + refused)
+
+
 def _refused(edit: Edit, copies: Sequence[Copy]) -> Discarded:
-    entry = shown({"op": edit.operation.value, "target": edit.target, "content": edit.content})
-    return Discarded(entry, EditState.MEMORISED, said(copies), tuple(copies))
+    return Discarded(_entry(edit), EditState.MEMORISED, said(copies), tuple(copies))
+
+
+def _entry(edit: Edit) -> str:
+    return shown({"op": edit.operation.value, "target": edit.target, "content": edit.content})

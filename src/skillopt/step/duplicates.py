@@ -103,6 +103,7 @@ def _merged(first: Edit, second: Edit) -> Edit:
         source_type="failure" if "failure" in (first.source_type, second.source_type) else "success",
         task_ids=tuple(dict.fromkeys((*first.task_ids, *second.task_ids))),
         merge_level=max(first.merge_level, second.merge_level),
+        cited=tuple(dict.fromkeys((*first.cited, *second.cited))),
     )
 
 

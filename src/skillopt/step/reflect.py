@@ -7,7 +7,7 @@ run side by side; their order is fixed by the seed, so it does not matter who fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from skillopt.concurrency import map_ordered
@@ -120,7 +120,7 @@ async def _reflect_on(run: StageContext, state: State, minibatch: _Minibatch) ->
 def _read(
     run: StageContext, reply: EditsReply, source_type: SourceType, task_ids: tuple[str, ...]
 ) -> tuple[tuple[Edit, ...], tuple[Discarded, ...]]:
-    """Read the edits of a reply, each with the tasks that it cites; without vetting they are the whole minibatch."""
+    """Read the edits of a reply, each with the tasks that it cites; where it cites none, with the whole minibatch."""
     if not run.config.vetted_tasks:
         return read_edits(reply.edits, source_type=source_type, task_ids=task_ids)
     edits: tuple[Edit, ...] = ()
@@ -129,6 +129,7 @@ def _read(
         cited, unknown = cited_tasks(entry, task_ids)
         for _ in range(unknown):
             run.count("unknown_task_ids")
-        read, unreadable = read_edits([entry], source_type=source_type, task_ids=cited)
-        edits, discarded = edits + read, discarded + unreadable
+        read, unreadable = read_edits([entry], source_type=source_type, task_ids=cited or task_ids)
+        edits += tuple(replace(edit, cited=cited) for edit in read)
+        discarded += unreadable
     return edits, discarded

@@ -23,7 +23,7 @@ from skillopt.skill.document import Skill, unwritable
 from skillopt.skill.rewriting import apply_rewrite
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
-from skillopt.step.copies import copies_of_tasks, said
+from skillopt.step.copies import copies_of_tasks, memory_in, said
 from skillopt.step.limits import show_examples, show_limits
 from skillopt.step.replies import Entries, Text, as_object
 from skillopt.step.showing import show_edits, show_memory, show_rejections, show_skill, show_trajectories
@@ -127,13 +127,13 @@ async def update_from_suggestions(run: StageContext, state: State, selected: Sel
         none = RewriteOutcome(Rewrite(""), EditState.INVALID, "the optimizer gave no reply that can be used")
         return Candidate(state.skill, suggested, rewrites=(none,))
     rewrite = Rewrite(reply.new_skill, reply.changes, reply.reasoning, *_sources(selected.edits))
-    skill, outcome = _apply(run, state.skill, rewrite)
+    skill, outcome = _apply(run, state, rewrite)
     return Candidate(skill, suggested, outcome.state is EditState.APPLIED, rewrites=(outcome,))
 
 
 def update_by_first_rewrite(run: StageContext, state: State, selected: Selected) -> Candidate:
     """Take the first rewrite that can be used, in the order of the minibatches; the others are kept with the reason."""
-    current = skill = state.skill
+    skill = state.skill
     outcomes: list[RewriteOutcome] = []
     taken = 0
     for number, rewrite in enumerate(selected.rewrites, start=1):
@@ -141,17 +141,21 @@ def update_by_first_rewrite(run: StageContext, state: State, selected: Selected)
             detail = f"rewrite {taken} of {len(selected.rewrites)} was taken; a step takes one"
             outcomes.append(RewriteOutcome(rewrite, EditState.OVER_BUDGET, detail))
             continue
-        skill, outcome = _apply(run, current, rewrite)
+        skill, outcome = _apply(run, state, rewrite)
         taken = number if outcome.state is EditState.APPLIED else 0
         outcomes.append(outcome)
     return Candidate(skill, (), bool(taken), rewrites=tuple(outcomes))
 
 
-def _apply(run: StageContext, current: Skill, rewrite: Rewrite) -> tuple[Skill, RewriteOutcome]:
+def _apply(run: StageContext, state: State, rewrite: Rewrite) -> tuple[Skill, RewriteOutcome]:
     """Return the skill as it is after a rewrite, or as it was where the rewrite is refused."""
+    current = state.skill
     skill, outcome = apply_rewrite(current, rewrite, max_tokens=run.config.skill.max_tokens)
     if outcome.state is not EditState.APPLIED:
         return skill, outcome
+    memory = memory_in(state, skill.text)
+    if memory:
+        return current, RewriteOutcome(rewrite, EditState.MEMORISED, memory)
     (copies,) = copies_of_tasks(run, current, [skill.text])
     if copies and run.config.skill.memorising == "refuse":
         return current, RewriteOutcome(rewrite, EditState.MEMORISED, said(copies), copies)

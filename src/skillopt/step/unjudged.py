@@ -37,7 +37,7 @@ def keep_or_drop(state: State, decision: Decision, *, last: bool) -> Decision:
 
 def nothing_to_judge(state: State, candidate: Candidate, *, evaluation: EvaluationSettings) -> Decision:
     """Return the decision on a candidate that is the current skill, with the reason why it is."""
-    vetted_out = sum(outcome.state is EditState.VETTED_OUT for outcome in candidate.outcomes)
+    vetted_out = len(candidate.vetted_out)
     if state.draft is not None:
         reason = "the edits that waited for the gate were undone: the candidate is the current skill"
         action = Action.SKIP_NO_CHANGE

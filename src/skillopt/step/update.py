@@ -16,7 +16,7 @@ from skillopt.results import Candidate, Selected
 from skillopt.skill.document import Skill
 from skillopt.skill.edits import apply_edits, nearest_lines, target_lines
 from skillopt.state import State
-from skillopt.step.copies import copies_of_tasks, refused_for
+from skillopt.step.copies import copies_of_tasks, memory_in, refused_for
 from skillopt.step.limits import show_limits
 from skillopt.step.replies import EditsReply, edits_schema, read_edits
 from skillopt.step.rewrite import update_by_first_rewrite, update_from_suggestions
@@ -87,7 +87,7 @@ def _mended(run: StageContext, state: State, entry: object, edit: Edit) -> Edit 
     read, _ = read_edits([entry], source_type=edit.source_type, task_ids=edit.task_ids)
     if not read:
         return None
-    if refused_for(run, state.skill, read[0].content):
+    if memory_in(state, read[0].content) or refused_for(run, state.skill, read[0].content):
         run.count("memorised_repairs")
         return None
     return replace(edit, operation=read[0].operation, target=read[0].target, content=read[0].content or edit.content)

@@ -20,7 +20,7 @@ from skillopt.results import Candidate
 from skillopt.skill.document import Skill
 from skillopt.skill.edits import apply_edits
 from skillopt.state import State
-from skillopt.types import EditOutcome, EditState, Rollout, Task, Vetting
+from skillopt.types import Edit, EditOutcome, EditState, Rollout, Task, Vetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class _Trial:
 async def vet(run: StageContext, state: State, candidate: Candidate, rollouts: Sequence[Rollout]) -> Candidate:
     """Return the candidate without the edits that did no better alone on the tasks they came from.
 
-    An edit that cannot be applied alone, since it builds on another, and one whose tasks could not all be measured, are
-    not judged: they stay.
+    Not judged, and so left in, is an edit that cannot be applied alone, since it builds on another; one that cites no
+    task; one from failures whose tasks all have the highest score already; one whose tasks could not all be measured.
 
     Args:
         run: The run.
@@ -73,11 +73,22 @@ def _trials(run: StageContext, state: State, candidate: Candidate, rollouts: Seq
         if outcome.state is not EditState.APPLIED:
             continue
         alone = apply_edits(state.skill, [outcome.edit], max_tokens=run.config.skill.max_tokens)
-        known = {one.task.id: one for one in rollouts if one.measured and one.task.id in outcome.edit.task_ids}
-        before = tuple(known.values())[: run.config.vetted_tasks]
+        before = _tasks_of(outcome.edit, rollouts, run.config.evaluation)[: run.config.vetted_tasks]
         if alone.changed and before:
             trials[number] = _Trial(alone.skill, before)
     return trials
+
+
+def _tasks_of(edit: Edit, rollouts: Sequence[Rollout], evaluation: EvaluationSettings) -> tuple[Rollout, ...]:
+    """Return what the current skill did on the tasks that can speak for or against an edit.
+
+    An edit from failures has to do better, so a task that has the highest score says nothing of it. Merged with one
+    from successes it cites such tasks too.
+    """
+    cited = {one.task.id: one for one in rollouts if one.measured and one.task.id in edit.cited}
+    if edit.source_type == "failure":
+        return tuple(one for one in cited.values() if _sum([one], evaluation) < 1)
+    return tuple(cited.values())
 
 
 async def _measure(run: StageContext, state: State, trials: Iterable[_Trial]) -> Mapping[str, Mapping[str, Rollout]]:
@@ -115,14 +126,14 @@ def _judged(
     from_failures = outcome.edit.source_type == "failure"
     if now > was or (now == was and not from_failures):
         return judged
-    numbers = f"{evaluation.gate_metric} {float(now):.4g} against {float(was):.4g} without it"
+    numbers = f"{evaluation.compared} {float(now):.4g} against {float(was):.4g} without it"
     detail = f"alone {'no better' if from_failures else 'worse'} on {len(before)} of its tasks: {numbers}"
     return replace(judged, state=EditState.VETTED_OUT, detail=detail)
 
 
 def _sum(rollouts: Sequence[Rollout], evaluation: EvaluationSettings) -> Fraction:
     values = (
-        gate_value(rollout.score, evaluation.gate_metric, weight=evaluation.gate_mixed_weight)
+        gate_value(rollout.score, evaluation.compared, weight=evaluation.gate_mixed_weight)
         for rollout in rollouts
         if rollout.score is not None
     )

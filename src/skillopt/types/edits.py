@@ -45,9 +45,11 @@ class Edit:
         content: The text to put in; "" for delete.
         support_count: How many proposals this edit stands for after merging; at least 1.
         source_type: The kind of trajectories it came from.
-        task_ids: Ids of the tasks it came from: those that the optimizer cited, where it was asked to, else all whose
+        task_ids: Ids of the tasks it came from: those that the optimizer cited, where it cited any, else all whose
             trajectories were before its eyes when it proposed the edit.
         merge_level: How many merges it went through.
+        cited: Ids of the tasks that the optimizer itself cited for the edit; empty where it cited none or was not
+            asked.
     """
 
     operation: EditOperation
@@ -57,6 +59,7 @@ class Edit:
     source_type: SourceType = "failure"
     task_ids: tuple[str, ...] = ()
     merge_level: int = 0
+    cited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

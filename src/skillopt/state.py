@@ -158,13 +158,6 @@ class State:
     refreshed: Refreshed | None = None
 
     @property
-    def reported(self) -> tuple[tuple[Rollout, ...], tuple[Rollout, ...]]:
-        """What the reported scores of seed and best skill are taken from: fresh passes where both have some."""
-        if self.final is not None and self.final.again:
-            return self.final.seed_again, self.final.again
-        return self.seed.rollouts, self.best.rollouts
-
-    @property
     def known_training(self) -> tuple[int, int]:
         """How many training tasks were solved when they were last seen, and how many were seen at all."""
         solved = [seen.solved for seen in self.last_seen.values() if seen.solved is not None]

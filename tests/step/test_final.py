@@ -16,6 +16,7 @@ from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.errors import MeasurementError, TransientModelError
 from skillopt.events import StageStarted, Warned
 from skillopt.models.base import ChatRequest
+from skillopt.run.outcome import reported
 from skillopt.simulation.scripted import Said
 from skillopt.skill.document import Skill
 from skillopt.state import Measured, State
@@ -123,8 +124,8 @@ async def test_the_seed_is_measured_again_beside_the_best_skill_in_passes_of_its
     assert [one.repeat for one in state.final.seed_again] == [4] * 4 + [5] * 4
     assert [one.repeat for one in state.final.again] == [4] * 4 + [5] * 4
     assert {one.skill_digest for one in state.final.seed_again} == {seed.skill.digest}
-    assert state.reported == (state.final.seed_again, state.final.again)
-    assert before.reported == (before.seed.rollouts, before.best.rollouts)
+    assert reported(state) == (state.final.seed_again, state.final.again)
+    assert reported(before) == (before.seed.rollouts, before.best.rollouts)
     assert StageStarted("final", 1, 9, 2 * 2 * 4) in bench.events
     assert len({request.place.index for request in bench.target.requests}) == 2
 

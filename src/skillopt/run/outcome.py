@@ -97,6 +97,13 @@ def baseline_warning(score: Fraction, rollouts: Sequence[Rollout], *, target: st
     )
 
 
+def reported(state: State) -> tuple[tuple[Rollout, ...], tuple[Rollout, ...]]:
+    """Return what the reported scores of seed and best skill are taken from: fresh passes where both have some."""
+    if state.final is not None and state.final.again:
+        return state.final.seed_again, state.final.again
+    return state.seed.rollouts, state.best.rollouts
+
+
 def improved(state: State, evaluation: EvaluationSettings) -> bool:
     """Whether the score that is reported for the best skill is above the one reported for the seed.
 
@@ -104,7 +111,7 @@ def improved(state: State, evaluation: EvaluationSettings) -> bool:
     """
     if state.best.skill.digest == state.seed.skill.digest:
         return False
-    seed, best = (gate_score(rollouts, evaluation) for rollouts in state.reported)
+    seed, best = (gate_score(rollouts, evaluation) for rollouts in reported(state))
     return best > seed or (best == seed and evaluation.acceptance is not None)
 
 

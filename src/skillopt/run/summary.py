@@ -13,7 +13,7 @@ from skillopt.prompts import prompts_digest
 from skillopt.run.history import Record, count_actions, pass_scores, split_scores
 from skillopt.run.identity import identity, models_identity
 from skillopt.run.models import Models, simulated
-from skillopt.run.outcome import EndState
+from skillopt.run.outcome import EndState, reported
 from skillopt.run.setup import Setup
 from skillopt.run.spending_records import by_role, by_role_and_stage
 from skillopt.state import State
@@ -50,7 +50,7 @@ def summary(
         best_test: The best skill on the test split.
     """
     evaluation = config.evaluation
-    seed, best = (split_scores(rollouts) for rollouts in state.reported)
+    seed, best = (split_scores(rollouts) for rollouts in reported(state))
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
     delta, compared = difference(seed_test, best_test)

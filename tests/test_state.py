@@ -13,9 +13,9 @@ from tests.support.values import append, measured, rollout, unmeasured
 from skillopt.evaluation.repeats import task_means
 from skillopt.evaluation.scores import exact, mean_gate_score
 from skillopt.rejections import Rejection, Rejections
-from skillopt.results import Candidate, LookBack, MetaSkill, Selected, SlowUpdate, Step
+from skillopt.results import Candidate, Draft, LastSeen, LookBack, MetaSkill, Selected, SlowUpdate, Step
 from skillopt.skill.document import Skill
-from skillopt.state import Acceptance, Draft, LastSeen, Measured, State
+from skillopt.state import Acceptance, Measured, State
 from skillopt.types import (
     Action,
     Comparison,

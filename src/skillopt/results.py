@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from skillopt.skill.document import Skill
@@ -209,3 +210,33 @@ class MetaSkill:
     memory: str
     action: Literal["updated", "kept"]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastSeen:
+    """How a training task stood when it was rolled out last, whatever skill was current then.
+
+    Attributes:
+        step: The step that rolled it out.
+        solved: By the hard score; None where it could not be measured.
+    """
+
+    step: int
+    solved: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The current skill with changes that the gate has not judged yet.
+
+    Attributes:
+        skill: What comes of them.
+        changes: All of them, in the order in which they were made.
+        steps: The steps they come from.
+        last_seen: How the training tasks stood before anything was rolled out with it: what holds if it is dropped.
+    """
+
+    skill: Skill
+    changes: tuple[Change, ...]
+    steps: tuple[int, ...]
+    last_seen: Mapping[str, LastSeen] = field(default_factory=dict[str, LastSeen])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from skillopt.rejections import Rejection, Rejections
-from skillopt.results import Candidate, LookBack, MetaSkill, SlowUpdate, Step
+from skillopt.results import Candidate, Draft, LastSeen, LookBack, MetaSkill, SlowUpdate, Step
 from skillopt.skill.document import Skill
 from skillopt.types import Action, Change, Decision, Place, Rollout
 
@@ -52,36 +52,6 @@ class Acceptance:
     step: int
     changes: tuple[Change, ...]
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LastSeen:
-    """How a training task stood when it was rolled out last, whatever skill was current then.
-
-    Attributes:
-        step: The step that rolled it out.
-        solved: By the hard score; None where it could not be measured.
-    """
-
-    step: int
-    solved: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The current skill with changes that the gate has not judged yet.
-
-    Attributes:
-        skill: What comes of them.
-        changes: All of them, in the order in which they were made.
-        steps: The steps they come from.
-        last_seen: How the training tasks stood before anything was rolled out with it: what holds if it is dropped.
-    """
-
-    skill: Skill
-    changes: tuple[Change, ...]
-    steps: tuple[int, ...]
-    last_seen: Mapping[str, LastSeen] = field(default_factory=dict[str, LastSeen])
 
 
 @dataclass(frozen=True, slots=True)

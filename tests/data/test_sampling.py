@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.data.sampling import unsolved_batch
-from skillopt.state import LastSeen
+from skillopt.results import LastSeen
 from skillopt.types import Task
 
 TASKS = tuple(Task(str(number), {"q": number}) for number in range(6))

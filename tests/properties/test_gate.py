@@ -55,6 +55,9 @@ class Scripted:
     async def measure(self, skill: Skill, tasks: Sequence[Task], place: Place, **_: Any) -> tuple[Rollout, ...]:
         return tuple(self._rollouts[self.selection.index(task)] for task in tasks)
 
+    def ends_training(self, _: State) -> bool:
+        return True
+
     def emit(self, event: object) -> None:
         pass
 

@@ -9,9 +9,9 @@ import pytest
 from tests.support.values import append, rollout, state, unmeasured
 
 from skillopt.config.evaluation_settings import EvaluationSettings
+from skillopt.results import Draft
 from skillopt.run.gate_records import criteria_record, refresh_record, waiting_record
 from skillopt.skill.document import Skill
-from skillopt.state import Draft
 from skillopt.types import Action, Decision, Rollout
 
 DRAFT = Draft(Skill.parse("draft"), (append("a"), append("b")), (1, 2))

@@ -9,8 +9,8 @@ import pytest
 from tests.support.values import append, measured
 
 from skillopt.config.evaluation_settings import EvaluationSettings
-from skillopt.results import Candidate
-from skillopt.state import Draft, State
+from skillopt.results import Candidate, Draft
+from skillopt.state import State
 from skillopt.step.unjudged import keep_or_drop, no_verdict, nothing_to_judge
 from skillopt.types import Action, Decision, EditOutcome, EditState, Note
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from skillopt.state import LastSeen
+from skillopt.results import LastSeen
 from skillopt.types import Task
 
 

@@ -38,6 +38,4 @@ class MetaSkillReply(Reply):
 
 def _texts(name: str, content: str) -> ReplySchema:
     properties: dict[str, JsonValue] = {field: {"type": "string"} for field in ("reasoning", content)}
-    return ReplySchema(
-        name, {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    )
+    return ReplySchema.of_object(name, properties)

@@ -25,6 +25,12 @@ class ReplySchema:
     name: str
     schema: Mapping[str, JsonValue]
 
+    @classmethod
+    def of_object(cls, name: str, properties: Mapping[str, JsonValue]) -> ReplySchema:
+        """Return the schema of an object with these fields, all of them required, and no others."""
+        schema: dict[str, JsonValue] = {"type": "object", "properties": dict(properties), "required": list(properties)}
+        return cls(name, {**schema, "additionalProperties": False})
+
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:

@@ -39,16 +39,11 @@ class ConsolidationReply(Reply):
     @classmethod
     def reply_schema(cls) -> ReplySchema:
         """Reasoning and texts."""
-        return ReplySchema(
+        return ReplySchema.of_object(
             "consolidated_notes",
             {
-                "type": "object",
-                "properties": {
-                    "reasoning": {"type": "string"},
-                    "consolidated_notes": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["reasoning", "consolidated_notes"],
-                "additionalProperties": False,
+                "reasoning": {"type": "string"},
+                "consolidated_notes": {"type": "array", "items": {"type": "string"}},
             },
         )
 

@@ -43,14 +43,8 @@ class BudgetReply(Reply):
     @classmethod
     def reply_schema(cls) -> ReplySchema:
         """A number with its reason."""
-        return ReplySchema(
-            "edit_budget",
-            {
-                "type": "object",
-                "properties": {"reasoning": {"type": "string"}, "learning_rate": {"type": "integer"}},
-                "required": ["reasoning", "learning_rate"],
-                "additionalProperties": False,
-            },
+        return ReplySchema.of_object(
+            "edit_budget", {"reasoning": {"type": "string"}, "learning_rate": {"type": "integer"}}
         )
 
 

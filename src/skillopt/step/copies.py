@@ -40,14 +40,11 @@ def refuse_copies(run: StageContext, state: State, patch: Patch) -> Patch:
     They end as discarded, ahead of selection, so that they take no part of the step's budget. So do edits that would
     carry the optimizer's memory into the skill, whatever is configured.
     """
-    patch = _without_memory(state, patch)
+    patch = _without(patch, [memory_in(state, edit.content) for edit in patch.edits])
     if run.config.skill.memorising != "refuse":
         return patch
-    skill = state.skill
-    found = copies_of_tasks(run, skill, [edit.content for edit in patch.edits])
-    kept = tuple(edit for edit, copies in zip(patch.edits, found, strict=True) if not copies)
-    refused = tuple(_refused(edit, copies) for edit, copies in zip(patch.edits, found, strict=True) if copies)
-    return replace(patch, edits=kept, discarded=patch.discarded + refused)
+    found = copies_of_tasks(run, state.skill, [edit.content for edit in patch.edits])
+    return _without(patch, [said(copies) if copies else "" for copies in found], found)
 
 
 def memory_in(state: State, text: str) -> str:
@@ -82,21 +79,15 @@ def said(copies: Sequence[Copy]) -> str:
     return f'it copies "{quoted}" from the training task {copies[0].task_id}{others}'
 
 
-def _without_memory(state: State, patch: Patch) -> Patch:
-    reasons = [memory_in(state, edit.content) for edit in patch.edits]
+def _without(patch: Patch, reasons: Sequence[str], found: Sequence[tuple[Copy, ...]] = ()) -> Patch:
+    """Return a patch without the edits that there is a reason against; they are kept as discarded, with it."""
     if not any(reasons):
         return patch
-    refused = tuple(
-        Discarded(_entry(edit), EditState.MEMORISED, reason)
-        for edit, reason in zip(patch.edits, reasons, strict=True)
-        if reason
-    )
-    kept = tuple(edit for edit, reason in zip(patch.edits, reasons, strict=True) if not reason)
+    copies = found or [()] * len(reasons)
+    rows = list(zip(patch.edits, reasons, copies, strict=True))
+    refused = tuple(Discarded(_entry(edit), EditState.MEMORISED, why, own) for edit, why, own in rows if why)
+    kept = tuple(edit for edit, why, _ in rows if not why)
     return replace(patch, edits=kept, discarded=patch.discarded + refused)
-
-
-def _refused(edit: Edit, copies: Sequence[Copy]) -> Discarded:
-    return Discarded(_entry(edit), EditState.MEMORISED, said(copies), tuple(copies))
 
 
 def _entry(edit: Edit) -> str:

@@ -161,16 +161,11 @@ class RankingReply(Reply):
     @classmethod
     def reply_schema(cls) -> ReplySchema:
         """Numbers only."""
-        return ReplySchema(
+        return ReplySchema.of_object(
             "ranking",
             {
-                "type": "object",
-                "properties": {
-                    "reasoning": {"type": "string"},
-                    "selected_indices": {"type": "array", "items": {"type": "integer"}},
-                },
-                "required": ["reasoning", "selected_indices"],
-                "additionalProperties": False,
+                "reasoning": {"type": "string"},
+                "selected_indices": {"type": "array", "items": {"type": "integer"}},
             },
         )
 

@@ -66,17 +66,12 @@ class RewriteReply(Reply):
     @classmethod
     def reply_schema(cls) -> ReplySchema:
         """Reasoning, changes and text."""
-        return ReplySchema(
+        return ReplySchema.of_object(
             "rewrite",
             {
-                "type": "object",
-                "properties": {
-                    "reasoning": {"type": "string"},
-                    "change_summary": {"type": "array", "items": {"type": "string"}},
-                    "new_skill": {"type": "string"},
-                },
-                "required": ["reasoning", "change_summary", "new_skill"],
-                "additionalProperties": False,
+                "reasoning": {"type": "string"},
+                "change_summary": {"type": "array", "items": {"type": "string"}},
+                "new_skill": {"type": "string"},
             },
         )
 

@@ -13,7 +13,8 @@
     ├── LimitReached                  a configured limit stops the run in order
     └── ModelError                    a model did not answer as asked
         ├── TransientModelError       worth another attempt: connection, timeout, 408, 409, 425, 429, 5xx
-        │   └── RateLimitError        429, with the wait the provider asked for
+        │   ├── RateLimitError        429, with the wait the provider asked for
+        │   └── ModelTimeoutError     no answer within the seconds that a call may take
         ├── FatalModelError           another attempt cannot help: 400, 401, 403, 404 and the like; the run stops
         └── UnusableReplyError        the model answered, but with nothing that can be used (empty, cut, reasoning only)
 
@@ -111,6 +112,10 @@ class RateLimitError(TransientModelError):
     def __init__(self, message: str, *, retry_after: float | None = None, status: int | None = 429) -> None:
         super().__init__(message, status=status)
         self.retry_after = retry_after
+
+
+class ModelTimeoutError(TransientModelError):
+    """No answer within the seconds that a call may take; tried again less often than other failures that may pass."""
 
 
 class FatalModelError(ModelError):

@@ -113,6 +113,16 @@ async def test_a_call_that_is_tried_again_is_told_to_those_who_watch(tmp_path: P
     assert again.startswith("target: compatible:simulated-target: busy (HTTP 503); attempt 2 in ")
 
 
+async def test_a_role_that_is_slowed_down_is_told_to_those_who_watch(tmp_path: Path) -> None:
+    told: list[Event] = []
+    busy = Fault("status", 429, retry_after="0")
+    async with SimulatedServer(SMALL, weather=scripted([busy, busy])) as server:
+        settings = {"model.target.attempts": 3, "model.target.concurrency": 6, "train.num_epochs": 1, "env.limit": 4}
+        await train(write_run(tmp_path, server=server, settings=settings), subscribers=[told.append])
+    (slowed,) = (event.message for event in told if isinstance(event, Warned) and "fewer calls" in event.message)
+    assert slowed == ("target: the provider asks for fewer calls; at most 3 in flight now, more again as it answers")
+
+
 async def test_a_model_that_cannot_be_opened_ends_it_before_anything_is_asked(tmp_path: Path) -> None:
     setup = set_up(tmp_path, model__target__name="openai:gpt-5.5")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):

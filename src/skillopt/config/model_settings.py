@@ -42,11 +42,11 @@ class RoleSettings(Section):
     """Ask the provider to constrain replies to a JSON schema; by default where the provider is known to do so."""
     timeout: Annotated[float, Field(gt=0.0)] = 300.0
     """Seconds one call may take, down to the socket; a call that takes longer is cancelled and tried again. A target's
-    call ends with `env.exec_timeout` too, without another try."""
-    attempts: Positive = 5
-    """How often a call is tried when failures are transient."""
+    call ends with `env.exec_timeout` too, and its task is then tried once more."""
+    attempts: Positive = 10
+    """How often a call is tried when failures are transient; after three timeouts not any more."""
     concurrency: Positive = 16
-    """Most calls in flight at once for this role."""
+    """Most calls in flight at once for this role; fewer while the provider answers 429."""
     price: PriceSettings | None = None
     """Prices that override the public price list."""
     extra_body: dict[str, Any] = Field(default_factory=dict)

@@ -76,8 +76,8 @@ class Evaluator:
         harness: Does them.
         store: Evidence of earlier rollouts.
         workers: Most tasks under way at once.
-        deadline: Seconds the target may work on one task before it counts as unmeasured. Standing in line for a slot
-            and the pauses between attempts are no work.
+        deadline: Seconds the target may work on one task; what takes longer is tried once more and then counts as
+            unmeasured. Standing in line for a slot and the pauses between attempts are no work.
         max_unmeasured: Share of the tasks of one call that may stay unmeasured, 0 to 1.
         remember_failures: Record which tasks a place went on without, so that a replay of the run goes on without
             them too; otherwise they are tried again whenever they are asked for.
@@ -199,6 +199,14 @@ class Evaluator:
         return Rollout(task, skill.digest, repeat, trajectory=trajectory, score=score)
 
     async def _ask_target(self, skill: Skill, presentation: Presentation, place: Place) -> Trajectory | Failure:
+        """Let the target do the task; once more where it took too long, since a call may hang by chance."""
+        done = await self._ask_once(skill, presentation, place)
+        if not _timed_out(done):
+            return done
+        again = await self._ask_once(skill, presentation, place)
+        return done if _timed_out(again) else again
+
+    async def _ask_once(self, skill: Skill, presentation: Presentation, place: Place) -> Trajectory | Failure:
         started = time.monotonic()
         deadline = Deadline(self._deadline)
         try:
@@ -220,6 +228,10 @@ class Evaluator:
             except TimeoutError:
                 message = f"{stage} took longer than {self._environment_seconds:g} seconds"
                 return Failure("timeout", stage, "TimeoutError", message)
+
+
+def _timed_out(done: Trajectory | Failure) -> bool:
+    return isinstance(done, Failure) and done.kind == "timeout"
 
 
 def unmeasured_allowed(share: float, tasks: int) -> int:

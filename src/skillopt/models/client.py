@@ -135,7 +135,7 @@ class CompatibleClient(ChatModel):
                 hint="SSL_CERT_FILE can name the certificates to trust.",
             )
         if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError):
-            return reporter.transient(f"no answer within {self._timeout:g} s, the `timeout` of this role")
+            return reporter.timeout(self._timeout)
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
             return reporter.transient(
                 f"cannot connect to {reporter.address}: {reporter.quote(str(error))}",

@@ -1,7 +1,8 @@
 """From a provider's failure to one of our errors: the right kind, the provider's own words, and no secret.
 
 Everything a server says is foreign text: before it enters a message it loses control characters, keys and whatever is
-beyond a few hundred characters. This module decides what is transient and what is fatal; it retries nothing.
+beyond a few hundred characters. Which status may pass and which is fatal stands in `failure_table.py`; nothing is tried
+again here.
 """
 
 from __future__ import annotations
@@ -17,13 +18,8 @@ from urllib.parse import quote
 
 from yarl import URL
 
-from skillopt.errors import FatalModelError, ModelError, RateLimitError, TransientModelError
-
-TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
-"""Client errors that may pass by themselves; every 5xx may too."""
-
-_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "exceeded_current_quota_error"})
-"""Words for an empty account. Providers send them with 429, but waiting does not fill an account."""
+from skillopt.errors import FatalModelError, ModelError, ModelTimeoutError, RateLimitError, TransientModelError
+from skillopt.models.failure_table import QUOTA_CODES, Treatment, row_of
 
 _CODE_STATUS = {
     "invalid_api_key": 401,
@@ -83,6 +79,10 @@ class Reporter:
         """Return the error for what may pass; `message` is ours or quoted."""
         return TransientModelError(f"{self.model}: {message}", hint=hint, status=status)
 
+    def timeout(self, seconds: float) -> ModelTimeoutError:
+        """Return the error for a call that took longer than it may."""
+        return ModelTimeoutError(f"{self.model}: no answer within {seconds:g} s, the `timeout` of this role")
+
     def fatal(self, message: str, *, hint: str = "", status: int | None = None) -> FatalModelError:
         """Return the error for what another attempt cannot mend; `message` is ours or quoted."""
         return FatalModelError(f"{self.model}: {message}", hint=hint, status=status)
@@ -100,13 +100,12 @@ class Reporter:
             origin: Where the status is from, for the message; by default the HTTP status itself.
         """
         message = f"{self.quote(words) or 'no message'} ({origin or f'HTTP {status}'})"
-        if code in _QUOTA_CODES:
-            return self.fatal(message, hint="The account has no credit left with this provider.", status=status)
-        if status in TRANSIENT_STATUSES or status >= 500:
-            if status == 429 or wait is not None:
-                return RateLimitError(f"{self.model}: {message}", retry_after=wait, status=status)
-            return self.transient(message, status=status)
-        return self.fatal(message, hint=self._hint(status), status=status)
+        row = row_of(status, code=code)
+        if row.target is Treatment.STOP:
+            return self.fatal(message, hint=self._hint(402 if code in QUOTA_CODES else status), status=status)
+        if row.halves or wait is not None:
+            return RateLimitError(f"{self.model}: {message}", retry_after=wait, status=status)
+        return self.transient(message, status=status)
 
     def _hint(self, status: int) -> str:
         if status in (401, 403):
@@ -157,7 +156,7 @@ def provider_words(payload: object) -> tuple[str, str]:
     if isinstance(upstream, str) and upstream.strip():
         message = f"{message}: {upstream}" if message else upstream
     codes = [str(inner[name]) for name in ("code", "type") if isinstance(inner.get(name), str | int)]
-    return message, next((code for code in codes if code in _QUOTA_CODES), codes[0] if codes else "")
+    return message, next((code for code in codes if code in QUOTA_CODES), codes[0] if codes else "")
 
 
 def status_of(code: str) -> int:

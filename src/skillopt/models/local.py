@@ -211,7 +211,7 @@ class LocalModel(ChatModel):
         if request.schema is not None:
             bounded = ReplySchema(request.schema.name, with_bounded_texts(request.schema.schema))
             request = replace(request, schema=bounded)
-        async with self._server.slots:
+        async with self._server.slots.slot():
             try:
                 return await self._client.reply(request)
             except TransientModelError as error:

@@ -147,7 +147,7 @@ class AdaptedModel(ChatModel):
 
         reporter = self._reporter
         if isinstance(error, ModelRequestTimeout):
-            return reporter.transient(f"no answer within {self._timeout:g} s, the `timeout` of this role")
+            return reporter.timeout(self._timeout)
         if not isinstance(error, ModelAPIError):
             return reporter.transient(f"the answer cannot be read: {reporter.quote(str(error))}")
         words = provider_words(error.body)[0] or error.message

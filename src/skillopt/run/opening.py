@@ -72,7 +72,12 @@ async def open_run(
             def on_retry(role: Role, retry: Retry) -> None:
                 events.emit(Warned(f"{role}: {retry.error.message}; attempt {retry.attempt + 1} in {retry.wait:.0f} s"))
 
-            async with open_models(config, accounts, environment=environment, on_retry=on_retry) as models:
+            def on_slowed(role: Role, allowed: int) -> None:
+                said = f"the provider asks for fewer calls; at most {allowed} in flight now, more again as it answers"
+                events.emit(Warned(f"{role}: {said}"))
+
+            opened = open_models(config, accounts, environment=environment, on_retry=on_retry, on_slowed=on_slowed)
+            async with opened as models:
                 claim_models(evidence, models)
                 write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml())
                 write_json_atomically(directory / "split_manifest.json", setup.splits.manifest.to_json())

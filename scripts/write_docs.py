@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the generated parts of README.md and of the pages in docs/: settings, commands, exit codes, providers.
+"""Write the generated parts of README.md and of the pages in docs/: settings, commands, exit codes, providers, ...
 
     python scripts/write_docs.py            # writes what differs
     python scripts/write_docs.py --check    # writes nothing, names the pages that differ, exit code 1
@@ -25,6 +25,7 @@ from skillopt.config.presets import PRESETS
 from skillopt.config.schema import Config
 from skillopt.config.table import SettingDescription, settings_reference
 from skillopt.environments.question_answering import QuestionAnsweringSettings
+from skillopt.models.failure_table import TABLE, Row
 from skillopt.models.providers import ALIASES, PROVIDERS
 from skillopt.models.weights import KNOWN, gigabytes
 from skillopt.run.outcome import EndState
@@ -128,6 +129,19 @@ def embedded_models() -> str:
     return _table(("model", "download", "sha256 of its weights"), rows)
 
 
+def failures() -> str:
+    """Return the table of what can become of a call and what is done about it."""
+    return _table(
+        ("what comes of a call", "target", "optimizer", "the other calls of the role"),
+        [(row.happens, row.target.value, row.optimizer.value, _others(row)) for row in TABLE],
+    )
+
+
+def _others(row: Row) -> str:
+    parts = [("half as many at once", row.halves), ("wait as long as it asks", row.pauses)]
+    return ", ".join(words for words, so in parts if so)
+
+
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
@@ -144,6 +158,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "exit codes in short": exit_codes_in_short,
     "providers": providers,
     "embedded models": embedded_models,
+    "failures": failures,
 }
 """What can be generated, by the name that a page calls it by."""
 

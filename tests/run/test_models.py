@@ -99,7 +99,10 @@ async def test_a_failure_that_may_pass_is_tried_again_and_told_with_its_role(tmp
     assert told == [("target", 1, 503)]
 
 
-async def test_a_provider_that_asks_for_fewer_calls_is_told_once_with_its_role(tmp_path: Path) -> None:
+async def test_a_provider_that_asks_for_fewer_calls_is_told_once_with_its_role(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillopt.models.retry.FIRST_BACKOFF", 0.0)
     told: list[tuple[Role, int]] = []
     busy = [Fault("status", 429, retry_after="0")] * 2
 

@@ -113,7 +113,10 @@ async def test_a_call_that_is_tried_again_is_told_to_those_who_watch(tmp_path: P
     assert again.startswith("target: compatible:simulated-target: busy (HTTP 503); attempt 2 in ")
 
 
-async def test_a_role_that_is_slowed_down_is_told_to_those_who_watch(tmp_path: Path) -> None:
+async def test_a_role_that_is_slowed_down_is_told_to_those_who_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillopt.models.retry.FIRST_BACKOFF", 0.0)
     told: list[Event] = []
     busy = Fault("status", 429, retry_after="0")
     async with SimulatedServer(SMALL, weather=scripted([busy, busy])) as server:

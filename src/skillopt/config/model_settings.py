@@ -44,7 +44,7 @@ class RoleSettings(Section):
     """Seconds one call may take, down to the socket; a call that takes longer is cancelled and tried again. A target's
     call ends with `env.exec_timeout` too, and its task is then tried once more."""
     attempts: Positive = 10
-    """How often a call is tried when failures are transient; after three timeouts not any more."""
+    """How often a call is tried when failures are transient; after five timeouts not any more."""
     concurrency: Positive = 16
     """Most calls in flight at once for this role; fewer while the provider answers 429."""
     price: PriceSettings | None = None

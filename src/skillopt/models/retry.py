@@ -22,8 +22,8 @@ MAX_BACKOFF = 30.0
 MAX_RETRY_AFTER = 300.0
 """Seconds to which a provider's longer Retry-After is shortened: a run should fail and say so, not sleep for hours."""
 
-MOST_TIMEOUTS = 3
-"""Most attempts that may end by a timeout: each costs minutes, and what is too slow three times stays so."""
+MOST_TIMEOUTS = 5
+"""Most attempts that may end by a timeout: each costs minutes, and what is too slow so often stays so."""
 
 _failed_attempts: ContextVar[int] = ContextVar("failed_attempts", default=0)
 
@@ -61,7 +61,7 @@ class RetryingModel(ChatModel):
 
     The wait is uniform between 0 and min(30 s, 1 s * 2^(attempt - 1)) ("full jitter"), on top of what the provider
     asked for, itself shortened to 300 s. Waits are drawn from a generator of seed, request and attempt, so they
-    depend on nothing that happens to run beside. They cost a task nothing of its deadline. Of all attempts at most 3
+    depend on nothing that happens to run beside. They cost a task nothing of its deadline. Of all attempts at most 5
     may end by a timeout.
 
     Args:

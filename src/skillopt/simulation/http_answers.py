@@ -31,6 +31,7 @@ async def answered(
             await asyncio.Event().wait()
         case "reset":
             _break_off(http)
+            return web.Response()  # which reaches nobody
         case "status":
             return refused(fault.status, fault.message, error_type=fault.error_type, retry_after=fault.retry_after)
         case "cut_body" | "stalled_body" | "slow_body":
@@ -121,7 +122,5 @@ async def _in_pieces(http: web.Request, body: Mapping[str, Any], kind: str) -> w
 
 
 def _break_off(http: web.Request) -> None:
-    """Break the connection, as the way in which the server's own answer comes to nothing."""
     if http.transport is not None:
         http.transport.abort()
-    raise ConnectionResetError("the simulated connection breaks")

@@ -67,6 +67,48 @@ async def test_a_training_under_30_percent_faults_equals_the_one_without_byte_by
     assert 1 <= len(slowed) == len({message.split(":")[0] for message in slowed}) <= 2
 
 
+class Narrow:
+    """A provider that takes so many calls at once, and refuses what is more; from its side of the wire."""
+
+    def __init__(self) -> None:
+        self.most = 1000
+        self._in_flight = 0
+        self._refused: set[int] = set()
+        self.seen: list[int] = []
+
+    async def hold(self, call: Call) -> None:
+        self._in_flight += 1
+        self.seen.append(self._in_flight)
+        if self._in_flight > self.most:
+            self._refused.add(call.number)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        self._in_flight -= 1
+
+    def __call__(self, call: Call) -> Fault | None:
+        return Fault("status", 429, "too many at once") if call.number in self._refused else None
+
+    @property
+    def refused(self) -> int:
+        return len(self._refused)
+
+
+async def test_a_provider_that_takes_few_calls_at_once_soon_sees_few(tmp_path: Path) -> None:
+    """F115: the calls that it refuses are a small share, and none of them changes the result."""
+    narrow = Narrow()
+    settings = {**AS_SHIPPED, "env.workers": 16}
+    async with SimulatedServer(SMALL, weather=narrow, delay=narrow.hold) as server:
+        whole = await train(write_run(tmp_path, server=server, settings={**settings, "env.out_root": "whole"}))
+        narrow.most, calm = 3, len(narrow.seen)
+        outcome = await train(write_run(tmp_path, server=server, settings=settings))
+    seen = narrow.seen[calm:]
+    assert max(narrow.seen[:calm]) > 6
+    assert max(seen[len(seen) // 4 :]) <= 5
+    assert 0 < narrow.refused < len(seen) / 3
+    assert outcome == replace(whole, directory=outcome.directory)
+    assert views(outcome.directory) == views(whole.directory)
+
+
 @pytest.mark.parametrize("model", ["target", "optimizer"])
 @pytest.mark.parametrize(
     "fault",

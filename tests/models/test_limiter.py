@@ -280,8 +280,8 @@ async def test_the_longest_pause_of_several_counts_and_a_shorter_one_ends_no_lon
     provider = Provider(4)
     await provider.ask(3)
     await provider.answer(1, too_many(10.0))
-    await provider.answer(1, too_many(2.0))
     await provider.answer(1, too_many(86_400.0))
+    await provider.answer(1, too_many(2.0))
     await provider.ask(1)
     await provider.pass_time(299)
     assert len(provider.began) == 3

@@ -116,7 +116,6 @@ class Limiter:
         if self._replies == self.allowed:
             self.allowed += 1
             self._replies = 0
-            self._freed.set()
 
 
 class LimitedModel(ChatModel):

@@ -248,5 +248,6 @@ async def test_an_outage_that_a_stage_goes_on_without_is_recorded_and_a_replay_p
     assert views(outcome.directory) == shown
     records = read_json(outcome.directory / "history.json")[1:]
     counted = sum(record["counters"].get("provider_failed_TransientModelError", 0) for record in records)
+    assert sum(record["counters"].get("merge_fallbacks", 0) for record in records) > 0
     refused = sum(fault is not None for fault in weather.met)
     assert refused == DEFAULT_ATTEMPTS * counted > 0

@@ -68,5 +68,5 @@ def test_splits_that_are_not_those_of_their_manifest_are_an_error(tmp_path: Path
 def test_a_damaged_manifest_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "split_manifest.json"
     path.write_text('{"counts"', "utf-8")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="is not valid JSON"):
         check_against_manifest(path, SPLITS)

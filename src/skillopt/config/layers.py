@@ -7,7 +7,6 @@ right is not decided here.
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from skillopt.config.validation import nearest, nearest_key
 from skillopt.config.yaml_text import read_document, read_value
 from skillopt.errors import ConfigError, UsageError
 from skillopt.types import JsonValue
+from skillopt.user_files import UnusableFile, read_user_text
 
 _BASE = "_base_"
 _DEEPEST = 16
@@ -148,24 +148,8 @@ def _paths(values: Mapping[str, JsonValue], path: KeyPath) -> list[KeyPath]:
 def _text(path: Path, *, named_by: Origin) -> str:
     where = "" if named_by.kind == "default" else f"{named_by}: {_BASE} names "
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(f"{where}{path}, which is no file", hint="Name a YAML file.")
-        if status.st_size > _LARGEST:
-            raise ConfigError(f"{where}{path}, which is too large for a configuration ({status.st_size} bytes)")
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start})", hint="Save it as UTF-8.") from None
-    except FileNotFoundError:
-        raise ConfigError(f"{where}{path}, which does not exist", hint=_similar(path)) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"{where}{path}, which cannot be read: {reason}") from None
-
-
-def _similar(path: Path) -> str:
-    try:
-        likely = nearest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
-    except OSError:
-        return f"The directory {path.parent} does not exist either."
-    return f"Did you mean {path.with_name(likely)}?" if likely else ""
+        return read_user_text(path, most_bytes=_LARGEST).removeprefix("\ufeff")
+    except UnusableFile as problem:
+        raise ConfigError(
+            f"{where}{path}, which {problem.reason}" if where else f"{path} {problem.reason}", hint=problem.hint
+        ) from None

@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar
 from skillopt.concurrency import call_in_thread, map_ordered
 from skillopt.deadline import Deadline
 from skillopt.environments.base import Environment, EnvironmentSettings, Presentation
+from skillopt.environments.foreign import place_of, shape_of, undisturbed, words_of
 from skillopt.errors import MeasurementError, TransientModelError, UnusableReplyError
 from skillopt.evaluation.keys import measurement_protocol, rollout_key, trajectory_key
 from skillopt.evaluation.scores import exact
@@ -229,31 +230,22 @@ def unmeasured_allowed(share: float, tasks: int) -> int:
 
 def _foreign(stage: str, wanted: type[ValueT], call: Callable[[], ValueT]) -> ValueT | Failure:
     """Call what a user's environment does. The declared seam to foreign code: whatever it raises is a failure."""
-    try:
-        value: object = call()
-    except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
-        return Failure("error", stage, type(error).__name__, _words(error))
+    with undisturbed():
+        try:
+            value: object = call()
+        except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
+            place = place_of(error, short=True)
+            words = f"{words_of(error)} ({place})" if place else words_of(error)
+            return Failure("error", stage, type(error).__name__, words)
     if isinstance(value, wanted):
         return value
-    return Failure("error", stage, "TypeError", f"{stage} returned {value!r:.100}, which is no {wanted.__name__}")
+    return Failure("error", stage, "TypeError", f"{stage} returned {shape_of(value)}, which is no {wanted.__name__}")
 
 
 def _own(task: Task) -> Task:
     """Return a copy for foreign code: what it does to a list inside must not reach the next task's score."""
     return replace(task, fields=copy.deepcopy(dict(task.fields)))
 
-
-def _words(error: BaseException) -> str:
-    """What an exception says, bounded; foreign ones may say nothing, or raise when they are asked."""
-    try:
-        said = str(error)
-    except Exception:  # noqa: BLE001 - the type is recorded, and there are no words
-        said = ""
-    return said[:_MOST_WORDS] or f"a {type(error).__name__} without a message"
-
-
-_MOST_WORDS = 2000
-"""Characters of a foreign exception's message that are kept."""
 
 _MEASUREMENT_HINT = (
     "Nothing was decided on what could not be measured, and what was measured is kept: mend the cause and run the same "

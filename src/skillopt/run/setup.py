@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import cast
 
 from skillopt.config.load import LoadedConfig
 from skillopt.config.schema import Config
 from skillopt.config.validation import validate_section
 from skillopt.data.splits import Splits, load_splits
 from skillopt.environments.base import Environment, EnvironmentSettings
+from skillopt.environments.foreign import foreign_code, shape_of
 from skillopt.environments.load import load_environment
-from skillopt.errors import ConfigError, EnvironmentLoadError, SkillOptError
+from skillopt.errors import ConfigError, EnvironmentLoadError
 from skillopt.evaluation.acceptance import AcceptanceRule, load_acceptance
 from skillopt.skill.document import Skill
 from skillopt.types import Task
@@ -74,26 +76,29 @@ def prepare(loaded: LoadedConfig) -> Setup:
 
 def _checked(environment: Environment[EnvironmentSettings], tasks: Sequence[Task]) -> tuple[str, ...]:
     """Check every task and return the environment's warnings. The declared seam to what users write for both."""
-    try:
+    with foreign_code(
+        f"environment {environment.name}: checking the tasks raised ",
+        hint="Its check and warnings raise DataError for a task that lacks something, and nothing else.",
+    ):
         for task in tasks:
             environment.check(task)
-        return tuple(environment.warnings(tasks))
-    except SkillOptError:
-        raise
-    except (Exception, SystemExit) as error:
+        given = cast("object", environment.warnings(tasks))
+        warnings = tuple(cast("Iterable[object]", given)) if isinstance(given, Iterable) else None
+    if warnings is None or isinstance(given, str) or not all(isinstance(warning, str) for warning in warnings):
         raise EnvironmentLoadError(
-            f"environment {environment.name}: checking the tasks raised {type(error).__name__}: {error}",
-            hint="Its check and warnings raise DataError for a task that lacks something, and nothing else.",
-        ) from error
+            f"environment {environment.name}: its warnings returned {shape_of(cast('object', given))}",
+            hint="Return a tuple of sentences; () where there is nothing to say.",
+        )
+    return cast("tuple[str, ...]", warnings)
 
 
 def _seed_skill(loaded: LoadedConfig) -> Skill:
     path = loaded.config.env.skill_init
     if path is None:
         return Skill.parse("")
-    if not Path(path).is_file():
+    if not os.path.lexists(path):
         raise ConfigError(
-            f"{loaded.provenance['env.skill_init']}: env.skill_init is {path}, which is not a file",
+            f"{loaded.provenance['env.skill_init']}: env.skill_init is {path}, which does not exist",
             hint="Name the file of the seed skill, or leave the key out to start from an empty skill.",
         )
-    return Skill.load(Path(path))
+    return Skill.load(path)

@@ -135,7 +135,7 @@ def test_the_line_that_is_not_utf8_is_told_wherever_it_stands(tmp_path: Path, be
 def test_a_file_is_closed_also_when_reading_it_ends_early(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x")
     with open_user_file(tmp_path / "a", most_bytes=9) as file:
-        number = file.raw._file.fileno()  # type: ignore[attr-defined]
+        number: int = vars(file.raw)["_file"].fileno()
     with pytest.raises(OSError):
         os.fstat(number)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Any
 
 import pytest
@@ -142,12 +141,11 @@ def test_json_lines_count_from_zero(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_json_lines_go_on_when_their_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_lines_go_on_when_their_reader_has_gone() -> None:
     reader, writer = os.pipe()
     with os.fdopen(writer, "w") as out:
-        monkeypatch.setattr(sys, "stdout", out)
         os.close(reader)
-        show = JsonLines()
+        show = JsonLines(out)
         show(Warned("nobody reads"))
         show(Warned("nobody minds"))
 

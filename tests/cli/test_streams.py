@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from skillopt.cli.streams import discard, is_live, replace_what_cannot_be_shown
+from skillopt.cli.streams import apart, discard, is_live, replace_what_cannot_be_shown, stay_open
 
 
 class Terminal(io.StringIO):
@@ -57,3 +57,47 @@ def test_a_stream_whose_reader_has_gone_can_still_be_written_to() -> None:
             print("nobody reads", file=out, flush=True)
         discard(out)
         print("nobody minds", file=out, flush=True)
+
+
+def say(text: str) -> None:
+    """Print, as code of a user's does."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def test_what_is_printed_apart_is_alone_on_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
+    say("before")
+    with apart() as own:
+        own.write("ours\n")
+        say("theirs")
+    say("after")
+    said = capfd.readouterr()
+    assert said.out.split("\n") == ["before", "ours", "after", ""]
+    assert sorted(said.err.split("\n")) == ["", "theirs"]
+
+
+def test_streams_that_are_no_files_are_told_apart_as_far_as_python_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    with apart() as own:
+        own.write("ours\n")
+        say("theirs")
+    say("after")
+    assert capsys.readouterr() == ("ours\nafter\n", "theirs\n")
+
+
+def test_what_is_printed_apart_is_whole_also_when_the_block_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ZeroDivisionError), apart() as own:
+        own.write("ours")
+        raise ZeroDivisionError
+    say("after")
+    assert capfd.readouterr().out == "oursafter\n"
+
+
+def test_the_standard_streams_stay_open_whoever_closes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, raw = stream("utf-8")
+    monkeypatch.setattr(sys, "__stdout__", text)
+    stay_open()
+    text.close()
+    with text:
+        text.write("still here")
+    text.write(", and here")
+    assert raw.getvalue() == b"still here, and here"

@@ -5,12 +5,11 @@ All three are subscribers of the event log and know nothing of the run but its e
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
-from skillopt.cli.streams import discard, is_live
+from skillopt.cli.streams import apart, discard, is_live
 from skillopt.cli.terminal import say
 from skillopt.events import (
     EpochStageCommitted,
@@ -31,7 +30,8 @@ from skillopt.text_files import plain
 def open_progress(*, json_events: bool) -> Generator[Callable[[Event], None]]:
     """Return the subscriber that suits where standard output goes."""
     if json_events:
-        yield JsonLines()
+        with apart() as stream:
+            yield JsonLines(stream)
     elif is_live():
         from skillopt.cli.live_view import LiveView
 
@@ -42,17 +42,22 @@ def open_progress(*, json_events: bool) -> Generator[Callable[[Event], None]]:
 
 
 class JsonLines:
-    """One JSON object a line, as in events.jsonl."""
+    """One JSON object a line, as in events.jsonl.
 
-    def __init__(self) -> None:
+    Args:
+        stream: Where they are printed.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
         self._sequence = 0
 
     def __call__(self, event: Event) -> None:
         """Print an event."""
         try:
-            print(event_json(event, sequence=self._sequence), flush=True)  # noqa: T201 - this is the command's output
+            print(event_json(event, sequence=self._sequence), file=self._stream, flush=True)
         except BrokenPipeError:
-            discard(sys.stdout)
+            discard(self._stream)
         self._sequence += 1
 
 

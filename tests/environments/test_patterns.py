@@ -38,6 +38,7 @@ def test_so_is_one_that_looks_for_an_answer() -> None:
 
 @pytest.mark.parametrize("pattern", ["((((a{1000}){1000}){1000}){1000})", "(?:(?:ab{9}){9999}){9999}", "a{100001}"])
 def test_one_that_would_fill_the_memory_is_refused(pattern: str) -> None:
+    """What the library does with one that is not refused takes the whole machine's memory."""
     with pytest.raises(ValueError, match=r"its repetitions make more than 100,000 parts|too large"):
         check_pattern(pattern)
 
@@ -53,6 +54,11 @@ def test_one_that_would_fill_the_memory_is_refused(pattern: str) -> None:
 )
 def test_what_people_write_is_not(pattern: str) -> None:
     check_pattern(pattern)
+
+
+def test_one_that_is_longer_than_any_person_writes_is_refused() -> None:
+    with pytest.raises(ValueError, match="it has 20,001 characters"):
+        check_pattern("a" * 20_001)
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", r"\p{L}", "(?P<a>x)(?P<a>y)", "(?<=a+)b", "(" * 5000 + ")" * 5000, "*"])

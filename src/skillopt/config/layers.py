@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from skillopt.config.describe import settings
@@ -54,7 +55,8 @@ def file_layers(path: Path) -> list[Layer]:
         values = dict(document.values)
         base = values.pop(_BASE, None)
         origins = {key: Origin("file", path, line) for key, line in document.lines.items()}
-        layers.append(_normal(values, {key: origin for key, origin in origins.items() if key[0] != _BASE}))
+        layer = _normal(values, {key: origin for key, origin in origins.items() if key[0] != _BASE})
+        layers.append(replace(layer, file=path))
         if (_BASE,) not in origins:
             return layers[::-1]
         named_by = origins[_BASE,]

@@ -34,11 +34,13 @@ class LoadedConfig:
         config: The checked settings; its paths are absolute.
         provenance: Where each value came from, by its dotted key.
         path: The file that was loaded, absolute.
+        files: It and the files that it is built on, those first.
     """
 
     config: Config
     provenance: Provenance
     path: Path
+    files: tuple[Path, ...]
 
     def to_yaml(self) -> str:
         """Return every setting, resolved, as YAML that loads back as the same configuration; it holds no secret."""
@@ -71,7 +73,8 @@ def load_config(
     values, provenance = stacked([preset_layer(layers), *layers], _defaults(Config))
     values = with_references_resolved(values, provenance)
     values = with_absolute_paths(values, provenance, working_directory=directory)
-    return LoadedConfig(validated_config(values, provenance), provenance, file)
+    files = tuple(layer.file for layer in layers if layer.file is not None)
+    return LoadedConfig(validated_config(values, provenance), provenance, file, files)
 
 
 def _defaults(section: type[BaseModel]) -> dict[str, JsonValue]:

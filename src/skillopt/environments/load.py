@@ -33,7 +33,8 @@ BUILT_IN: Mapping[str, tuple[str, str]] = {"question_answering": _QUESTION_ANSWE
 
 _IDENTITY_HINT = 'Extend the inherited value: `return {**super().identity, "more": ...}`; it must have a JSON form.'
 
-_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<class_name>\w+))?")
+FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<class_name>\w+))?")
+"""How an environment in a Python file is named."""
 
 AnyEnvironment: TypeAlias = Environment[Any]
 Validate: TypeAlias = Callable[[type[EnvironmentSettings], Mapping[str, Any]], EnvironmentSettings]
@@ -83,7 +84,7 @@ def find_environment(name: str) -> type[AnyEnvironment]:
     if name in BUILT_IN:
         module, class_name = BUILT_IN[name]
         return getattr(importlib.import_module(module), class_name)
-    if file := _FILE.fullmatch(name):
+    if file := FILE.fullmatch(name):
         return _from_file(Path(file["path"]).absolute(), file["class_name"])
     offered = entry_points(group=ENTRY_POINT_GROUP)
     if found := [entry for entry in offered if entry.name == name]:

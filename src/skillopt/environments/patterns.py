@@ -14,6 +14,9 @@ import regex
 MATCH_SECONDS = 5.0
 """Most seconds that one expression may take on one text."""
 
+LONGEST = 20_000
+"""Most characters of an expression."""
+
 MOST_PARTS = 100_000
 """Most parts that an expression may have once `{n}` is written out, as the library does."""
 
@@ -79,6 +82,8 @@ def last_match(pattern: str, text: str) -> str:
 
 
 def _compiled(pattern: str, flags: int) -> regex.Pattern[str]:
+    if len(pattern) > LONGEST:
+        raise ValueError(f"it has {len(pattern):,} characters, more than {LONGEST:,}")
     try:
         re.compile(pattern, flags)
         written, parts = _as_python_reads_it(pattern)

@@ -96,7 +96,7 @@ def load_file(path: Path) -> LoadedCode:
     Raises:
         EnvironmentLoadError: If it is missing, no regular file, not valid Python, or raises while it is executed.
     """
-    source = _source(path)
+    source = read_source(path)
     try:
         code = compile(source, str(path), "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -132,10 +132,15 @@ def load_module(name: str) -> LoadedCode:
     file: str | None = getattr(module, "__file__", None)
     if not file:
         raise EnvironmentLoadError(f"module {name!r} has no source file", hint="Name the module that holds the code.")
-    return LoadedCode(module, hashlib.sha256(_source(Path(file))).hexdigest())
+    return LoadedCode(module, hashlib.sha256(read_source(Path(file))).hexdigest())
 
 
-def _source(path: Path) -> bytes:
+def read_source(path: Path) -> bytes:
+    """Return the bytes of a file with code, without running any of it.
+
+    Raises:
+        EnvironmentLoadError: If it is missing, no regular file, or cannot be read.
+    """
     try:
         return read_user_file(path, most_bytes=_LARGEST)
     except UnusableFile as problem:

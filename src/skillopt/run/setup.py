@@ -61,17 +61,12 @@ def prepare(loaded: LoadedConfig) -> Setup:
         return validate_section(settings_class, values, provenance=loaded.provenance)
 
     environment = load_environment(config.env, validate)
-    splits = load_splits(
-        config.env,
-        train_size=config.train.train_size,
-        sel_env_num=config.evaluation.sel_env_num,
-        test_env_num=config.evaluation.test_env_num,
-    )
+    splits = load_data(config)
     tasks = (*splits.train, *splits.val, *splits.test)
     warnings = (*splits.warnings, *_checked(environment, tasks))
     rule = config.evaluation.acceptance
     acceptance = None if rule is None else load_acceptance(rule)
-    return Setup(loaded, splits, environment, _seed_skill(loaded), warnings, acceptance)
+    return Setup(loaded, splits, environment, seed_skill(loaded), warnings, acceptance)
 
 
 def _checked(environment: Environment[EnvironmentSettings], tasks: Sequence[Task]) -> tuple[str, ...]:
@@ -92,7 +87,28 @@ def _checked(environment: Environment[EnvironmentSettings], tasks: Sequence[Task
     return cast("tuple[str, ...]", warnings)
 
 
-def _seed_skill(loaded: LoadedConfig) -> Skill:
+def load_data(config: Config) -> Splits:
+    """Read the tasks and divide them; runs no code of the user's.
+
+    Raises:
+        ConfigError: If a setting does not fit the data.
+        DataError: If the data is wrong.
+    """
+    return load_splits(
+        config.env,
+        train_size=config.train.train_size,
+        sel_env_num=config.evaluation.sel_env_num,
+        test_env_num=config.evaluation.test_env_num,
+    )
+
+
+def seed_skill(loaded: LoadedConfig) -> Skill:
+    """Read the seed skill; an empty one where none is configured.
+
+    Raises:
+        ConfigError: If its file does not exist.
+        SkillError: If it cannot be read.
+    """
     path = loaded.config.env.skill_init
     if path is None:
         return Skill.parse("")

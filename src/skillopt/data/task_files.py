@@ -99,7 +99,7 @@ def _task(row: Row, path: Path, mapping: Mapping[str, str]) -> Task:
     if not values:
         raise DataError(f"{location}: the task has no fields besides its id")
     try:
-        canonical_json(values).encode("utf-8")
+        canonical_json([name, values]).encode("utf-8")
     except UnicodeEncodeError:
         raise DataError(f"{location}: half of a surrogate pair, which is no character") from None
     except ValueError:

@@ -29,7 +29,7 @@ _SECRET_SHAPE = re.compile(
     r"|\bAIza[\w\-]{30,}|\bAKIA[0-9A-Z]{16}\b|\beyJ[\w\-]{8,}\.[\w\-]{8,}\.|(?i:\b(bearer|basic)\s+[\w\-./+=]{12,})"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
-_USER_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#\s]*@")
+_USER_IN_URL = re.compile(r"(?<=[A-Za-z0-9+.\-])://[^/?#\s]*@")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
 _LONG_WORD = re.compile(r"[A-Za-z0-9]{24,}\Z")
 """More likely a key that was pasted than the name of a variable."""

@@ -78,13 +78,23 @@ def test_a_reference_may_lead_to_another_one_and_into_a_list(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "doubled",
-    ["${{env.a{n}}}${{env.a{n}}}", "['${{env.a{n}}}', '${{env.a{n}}}']", "{{x: '${{env.a{n}}}', y: '${{env.a{n}}}'}}"],
+    [
+        "${{env.a{n}}}${{env.a{n}}}",
+        "['${{env.a{n}}}', '${{env.a{n}}}']",
+        "{{x: '${{env.a{n}}}', y: '${{env.a{n}}}'}}",
+    ],
 )
 def test_values_that_double_one_another_are_refused(tmp_path: Path, doubled: str) -> None:
     """A hundred lines would make a text that no machine holds."""
     lines = "".join(f"  a{n + 1}: {doubled.format(n=n)}\n" for n in range(100))
     with pytest.raises(ConfigError, match="refer to one another more than 500 times"):
         load(tmp_path, MODELS + "env:\n  a0: xxxxxxxxxx\n" + lines)
+
+
+def test_a_long_text_is_not_repeated_without_end(tmp_path: Path) -> None:
+    env = "env:\n  a: " + "x" * 10**5 + "\n  b: " + "${env.a}" * 60 + "\n"
+    with pytest.raises(ConfigError, match="or to texts too long for it"):
+        load(tmp_path, MODELS + env)
 
 
 def test_a_long_text_costs_one_pass(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     trap = "from pathlib import Path\nPath(__file__ + '.ran').touch()\n"
     for file in ("__init__.py", "inner/__init__.py", "inner/code.py"):
         (directory / file).write_text(trap, "utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     return directory
 
 
@@ -56,7 +56,12 @@ def test_one_that_only_importing_would_find_has_no_file(name: str) -> None:
 
 def test_an_entry_point_is_told_by_its_package_and_not_loaded(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("mine", "trapped_package.inner.code:Mine", module.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(module, "entry_points", lambda group: EntryPoints([entry]))
+
+    def offered(group: str) -> EntryPoints:
+        assert group == module.ENTRY_POINT_GROUP
+        return EntryPoints([entry])
+
+    monkeypatch.setattr(module, "entry_points", offered)
     (found,) = named_code(config(name="mine"))
     assert (found.key, found.reference, found.path) == ("env.name", entry.value, package / "inner" / "code.py")
     assert found.package == "unknown"

@@ -15,6 +15,9 @@ from skillopt.errors import ConfigError
 from skillopt.types import JsonValue
 
 _REFERENCE = re.compile(r"(?<!\\)\$\{\s*([^${}\s]+)\s*\}")
+_LONG = 10_000
+"""Characters of a text beyond which a reference to it counts more than once."""
+
 _MOST = 500
 """Most references that are followed in one configuration, those within what is referred to included: values that double
 one another would else fill the memory."""
@@ -35,7 +38,7 @@ def with_references_resolved(values: dict[str, JsonValue], provenance: Provenanc
         raise as_error(problems)
     if _followed(values, values, (), 0) > _MOST:
         raise ConfigError(
-            f"the values refer to one another more than {_MOST} times",
+            f"the values refer to one another more than {_MOST} times, or to texts too long for it",
             hint="Write some of them out in place of ${...}.",
         )
     from omegaconf import OmegaConf
@@ -77,7 +80,10 @@ def _bad_references(value: JsonValue, path: KeyPath) -> list[tuple[KeyPath, str]
 
 
 def _followed(value: JsonValue, values: JsonValue, within: tuple[str, ...], count: int) -> int:
-    """Count the references that a value leads to, up to a few beyond the most; one within itself is left to OmegaConf."""
+    """Count the references that a value leads to, up to a few beyond the most; a long text counts several times.
+
+    One that leads back to itself is left to OmegaConf, which says so.
+    """
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -89,11 +95,12 @@ def _followed(value: JsonValue, values: JsonValue, within: tuple[str, ...], coun
     if not isinstance(value, str):
         return count
     for found in _REFERENCE.finditer(value):
-        count += 1
+        named = _named(found[1], values)
+        count += 1 + (len(named) // _LONG if isinstance(named, str) else 0)
         if count > _MOST:
             break
         if found[1] not in within:
-            count = _followed(_named(found[1], values), values, (*within, found[1]), count)
+            count = _followed(named, values, (*within, found[1]), count)
     return count
 
 

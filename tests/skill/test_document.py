@@ -163,7 +163,7 @@ def test_a_skill_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Pat
         Skill.load(tmp_path / "skill.md")
 
 
-@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b", "\x7f", "\0", "\ud800", "\x0c"])
+@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b", "\x7f", "\0", "\ud800", "\x0c", "\u202e", "\u2066"])
 def test_a_models_text_holds_no_character_that_moves_a_cursor(character: str) -> None:
     """A skill is printed, and sent to a model: what cannot be seen does neither."""
     assert "line 2" in unfit(f"one\ntw{character}o")

@@ -37,7 +37,9 @@ _MARKER = re.compile(rf"<!--[ \t]*({'|'.join(PROTECTED_SECTIONS)})_(START|END)[ 
 _BYTE_ORDER_MARK = "\ufeff"
 _FRONT_MATTER_START = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _FRONT_MATTER_END = re.compile(r"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
-_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What moves a cursor, or turns the direction of a line so that a person reads what a program does not."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _LARGEST = 4_000_000

@@ -144,7 +144,7 @@ def test_the_test_split_is_shown_for_both_skills_where_it_was_measured(tmp_path:
 def test_a_run_leaves_exactly_the_files_that_are_documented(finished: Finished) -> None:
     names = {path.name for path in finished.directory.iterdir()}
     assert names == {
-        "config.yaml", "split_manifest.json", "evidence.sqlite", "events.jsonl", "run.lock", "history.json",
+        "config.yaml", "split_manifest.json", "evidence.sqlite", "events.jsonl", "run.lock", "run.json", "history.json",
         "summary.json", "best_skill.md", "skills", "steps", "selection_eval_baseline", "test_eval_baseline",
         "test_eval",
     }  # fmt: skip

@@ -40,9 +40,16 @@ class LoadedConfig:
     provenance: Provenance
     path: Path
 
-    def to_yaml(self) -> str:
-        """Return every setting, resolved, as YAML that loads back as the same configuration; it holds no secret."""
-        return dump.to_yaml(self.config)
+    def to_yaml(self, *, out_root: str | None = None) -> str:
+        """Return every setting, resolved, as YAML that loads back as the same configuration; it holds no secret.
+
+        Args:
+            out_root: What to write as `env.out_root` in place of the run directory; relative to where the text is kept.
+        """
+        if out_root is None:
+            return dump.to_yaml(self.config)
+        env = self.config.env.model_copy(update={"out_root": out_root})
+        return dump.to_yaml(self.config.model_copy(update={"env": env}))
 
     def resolved_table(self, environment: BaseModel | None = None) -> tuple[table.ResolvedSetting, ...]:
         """Return every setting with its value and origin; with an environment's settings, those too."""

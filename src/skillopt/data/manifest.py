@@ -12,6 +12,9 @@ from skillopt.digests import digest
 from skillopt.errors import DataError
 from skillopt.types import JsonValue, SplitName, Task
 
+FORMAT_VERSION = 1
+"""Version of `split_manifest.json`; raised with every change that an older reader would misunderstand."""
+
 SplitMode = Literal["ratio", "split_dir"]
 
 
@@ -70,8 +73,9 @@ class Manifest:
         return digest({name: record.digest for name, record in self.splits.items()})
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the content of `split_manifest.json`; the first four keys are the public names."""
+        """Return the content of `split_manifest.json`; the four keys after its version are the public names."""
         return {
+            "version": FORMAT_VERSION,
             "split_mode": self.mode,
             "split_ratio": self.ratio,
             "split_seed": self.seed,
@@ -102,6 +106,12 @@ def check_against_manifest(path: Path, splits: Mapping[SplitName, SplitRecord]) 
         stored: object = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: {error}", hint="Mend it or remove it.") from None
+    version = _mapping(stored).get("version", FORMAT_VERSION)
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise DataError(
+            f"{path} has version {version!r}; this version of SkillOpt knows version {FORMAT_VERSION}",
+            hint="Use the version of SkillOpt that wrote it, or remove it: the splits are then taken as they are.",
+        )
     counts, records = _mapping(_mapping(stored).get("counts")), _mapping(_mapping(stored).get("splits"))
     for name, record in splits.items():
         told = counts.get(name, record.count)

@@ -210,6 +210,10 @@ class EvidenceStore:
             raise ValueError("the name `format` belongs to the store itself")
         self._write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
+    def remove_meta(self, name: str) -> None:
+        """Forget what is noted of the run under a name."""
+        self._write("DELETE FROM meta WHERE name = ?", (name,))
+
     def _prepare(self) -> None:
         """Set the file up, or make sure that it is one of ours."""
         execute = self._connection.execute

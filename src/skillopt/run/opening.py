@@ -17,12 +17,14 @@ from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.identity import claim, claim_models, identity
+from skillopt.run.formats import RUN_FILE, check_formats, write_run_file
+from skillopt.run.identity import claim, claim_models, extend, identity
 from skillopt.run.lock import locked
 from skillopt.run.models import ROLES, open_models, role_settings, simulated
 from skillopt.run.plan import plan
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
+from skillopt.run.views import VIEWS, remove_views
 from skillopt.text_files import readable_name, remove_partial_files, write_json_atomically, write_text_atomically
 from skillopt.types import Role
 
@@ -64,7 +66,8 @@ async def open_run(
     make_directory(directory)
     _refuse_foreign_files(directory)
     with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
-        claim(evidence, setup)
+        more_epochs = claim(evidence, setup)
+        older_files = check_formats(directory) == "older"
         remove_partial_files(directory)
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
         with EventLog(directory / "events.jsonl", subscribers) as events:
@@ -74,18 +77,26 @@ async def open_run(
 
             async with open_models(config, accounts, environment=environment, on_retry=on_retry) as models:
                 claim_models(evidence, models)
-                write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml())
+                if more_epochs or older_files:
+                    # Ahead of the note on whose directory it is: a start that is killed in between does it again.
+                    remove_views(directory)
+                if more_epochs:
+                    extend(evidence, setup, more_epochs)
+                write_run_file(directory)
+                write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml(out_root="."))
                 write_json_atomically(directory / "split_manifest.json", setup.splits.manifest.to_json())
                 run = Run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
                 run.emit(_started(run, config))
+                if more_epochs:
+                    run.warn(more_epochs.effect(config.optimizer, steps_per_epoch=run.steps_per_epoch))
                 for warning in plan(setup, accounts.prices).warnings:
                     run.warn(warning)
                 yield run
 
 
-_OWN_FILES = ("config.yaml", "best_skill.md", "history.json", "summary.json", "split_manifest.json", "skills", "steps")
+_OWN_FILES = ("config.yaml", "split_manifest.json", RUN_FILE, *VIEWS)
 
 
 def _refuse_foreign_files(directory: Path) -> None:

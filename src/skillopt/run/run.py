@@ -26,6 +26,7 @@ from skillopt.run.evidence import EvidenceStore
 from skillopt.run.history import Record, baseline_record, step_record
 from skillopt.run.models import Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state, improved
+from skillopt.run.schedule import scheduled_budget
 from skillopt.run.services import RunServices
 from skillopt.run.setup import Setup
 from skillopt.run.stopping import saturated, stop_reason
@@ -95,6 +96,10 @@ class Run(RunServices):
     def total_steps(self) -> int:
         """Steps over all epochs."""
         return self._config.train.num_epochs * self.steps_per_epoch
+
+    def budget(self, step: int) -> int:
+        """The edit budget of a step, as it is scheduled."""
+        return scheduled_budget(self._config.optimizer, step=step, total_steps=self.total_steps)
 
     def ends_epoch(self, state: State) -> bool:
         """Whether a state's step is the last one of its epoch."""

@@ -8,10 +8,12 @@ already, both stay as they are, so that a start that is interrupted again takes 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from skillopt.errors import RunDirectoryError
 from skillopt.results import MetaSkill, SlowUpdate, Step
 from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
 from skillopt.run.epoch_records import CHANGED_BETWEEN_EPOCHS
@@ -20,6 +22,43 @@ from skillopt.run.step_files import write_draw_files, write_rollouts
 from skillopt.state import Measured, State
 from skillopt.text_files import write_json_atomically, write_text_atomically
 from skillopt.types import Rollout
+
+VIEWS = (
+    "best_skill.md",
+    "history.json",
+    "summary.json",
+    "ledger.csv",
+    "skills",
+    "steps",
+    "slow_update",
+    "meta_skill",
+    "selection_eval_baseline",
+    "selection_eval_final",
+    "selection_eval_final_baseline",
+    "test_eval",
+    "test_eval_baseline",
+)
+"""What a play of a run writes into its directory, files and folders."""
+
+
+def remove_views(directory: Path) -> None:
+    """Remove all that an earlier play wrote, since this one would not write all of it anew; the evidence stays.
+
+    Raises:
+        RunDirectoryError: If something cannot be removed.
+    """
+    for name in VIEWS:
+        path = directory / name
+        try:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise RunDirectoryError(
+                f"{path} cannot be removed: {error.strerror or error}",
+                hint="It is to be written anew. Give the directory write permission, then run the same command again.",
+            ) from error
 
 
 class Views:

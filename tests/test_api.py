@@ -13,7 +13,7 @@ from tests.support.runs import SMALL, views, write_run
 import skillopt
 from skillopt import Skill, load_config
 from skillopt.api import Evaluation, evaluate, split_tasks, train
-from skillopt.errors import ConfigError, FatalModelError
+from skillopt.errors import ConfigError, FatalModelError, LimitReached
 from skillopt.events import Event, RunEnded, RunStarted
 from skillopt.models.retry import Retry
 from skillopt.run.outcome import EndState
@@ -220,3 +220,17 @@ def test_all_is_every_split_once_in_order(tmp_path: Path) -> None:
     setup = set_up(write_run(tmp_path))
     assert split_tasks(setup, "all") == setup.splits.train + setup.splits.val + setup.splits.test
     assert split_tasks(setup, "val") == setup.splits.val
+
+
+async def test_an_evaluation_keeps_to_the_limits_by_itself_and_leaves_the_trainings_bill_alone(tmp_path: Path) -> None:
+    """limits.calls: what the training paid does not count for it, nor what it paid for the training."""
+    config = write_run(tmp_path)
+    outcome = await train(config)
+    limited = prepare(load_config(config, ["limits.calls=3"]))
+    other = Skill.parse("Another skill.")
+    with pytest.raises(LimitReached, match=r"limits\.calls is 3"):
+        await evaluate(limited, [other], limited.splits.val, directory=outcome.directory)
+    unlimited = set_up(config)
+    again = await evaluate(unlimited, [other], unlimited.splits.val, directory=outcome.directory)
+    assert again.spent.usage.calls == len(unlimited.splits.val) - 3
+    assert (await train(config)).bill == outcome.bill

@@ -173,8 +173,8 @@ async def _evaluator(
 ) -> AsyncGenerator[tuple[Evaluator, Accounts]]:
     """Open the evaluator of a directory's evidence, outside of a run."""
     make_directory(directory)
-    accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()))
     with EvidenceStore(directory / "evidence.sqlite") as evidence:
+        accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()), evidence, goes_on=False)
         opening = open_models(setup.config, accounts, environment=environment, on_retry=on_retry, roles=("target",))
         async with opening as models:
             yield open_evaluator(setup, models, evidence, observer=observer, part_of_a_run=False), accounts

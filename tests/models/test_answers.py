@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skillopt.errors import TransientModelError
-from skillopt.models.answers import AnsweringModel
+from skillopt.models.answers import AnsweringModel, answers
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.retry import RetryingModel
 from skillopt.simulation.scripted import ScriptedModel
@@ -40,6 +40,15 @@ async def test_it_is_asked_for_again() -> None:
 async def test_a_blank_reply_that_says_why_is_what_the_target_did(finish: str) -> None:
     reply = ChatReply("", finish, "Hm.")
     assert await AnsweringModel(ScriptedModel([reply])).reply(REQUEST) == reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "answered"),
+    [(ChatReply("42"), True), (ChatReply(" \n"), False), (ChatReply("", "length"), True), (ChatReply(""), False)],
+)
+def test_a_blank_reply_is_of_no_use_unless_it_says_why(reply: ChatReply, answered: bool) -> None:
+    """The ledger shows it as paid and not used."""
+    assert answers(reply) is answered
 
 
 async def test_an_answer_comes_through_and_the_identity_is_the_models() -> None:

@@ -154,3 +154,16 @@ async def test_each_paid_reply_is_counted_with_its_price_and_a_failed_call_is_no
     assert optimizer.identity == model.identity
     await optimizer.close()
     assert model.closed == 1
+
+
+async def test_a_payment_says_whether_its_reply_was_of_use() -> None:
+    told: list[bool] = []
+    models = ModelSettings(optimizer=RoleSettings(name="vendor-x:foo"), target=RoleSettings(name="vendor-x:foo"))
+    request = ChatRequest((Message("user", "hi"),), Place("reflect", 1, 1))
+    for useful in (lambda reply: bool(reply.text), lambda reply: not reply.text):
+        prices = Prices(models, on=date(2026, 1, 1))
+        metered_model = MeteredModel(
+            Talkative(), lambda payment: told.append(payment.useful), role="target", prices=prices, useful=useful
+        )
+        await metered_model.reply(request)
+    assert told == [False, True]

@@ -55,8 +55,8 @@ def test_what_was_not_measured_is_not_used() -> None:
 def test_every_reply_of_the_optimizer_is_used_whether_recorded_or_paid() -> None:
     """F122: an interrupted run shows the same spending; F11: an unknown price stays unknown."""
     kept = accounts()
-    for recorded in (True, False):
-        kept.use_reply(Place("reflect", 1, 1), ChatReply("", usage=USAGE), recorded)
+    for key in ("one", "another", "one"):
+        kept.use_reply(Place("reflect", 1, 1), key, ChatReply("", usage=USAGE))
     total = kept.used.total("optimizer")
     assert (total.usage.calls, total.dollars) == (2, None)
     assert kept.paid.rows() == ()
@@ -65,7 +65,7 @@ def test_every_reply_of_the_optimizer_is_used_whether_recorded_or_paid() -> None
 def test_the_running_totals_name_both_roles_and_keep_an_unknown_price_unknown() -> None:
     kept = accounts()
     kept.use_rollout(Place("gate", 1, 1), "key", replace(rollout(1, 1), trajectory=Trajectory((), "", usage=USAGE)))
-    kept.use_reply(Place("reflect", 1, 1), ChatReply("", usage=USAGE), False)
+    kept.use_reply(Place("reflect", 1, 1), "reply", ChatReply("", usage=USAGE))
     spent = kept.spent()
     assert spent.used_calls == {"target": 1, "optimizer": 1}
     assert spent.used_tokens == {"target": USAGE.tokens, "optimizer": USAGE.tokens}
@@ -96,3 +96,15 @@ def test_what_earlier_starts_paid_is_on_the_bill_and_not_in_what_this_start_paid
     assert [accounts.billed.total().usage.calls for accounts in (first, second, third)] == [1, 0, 2]
     assert [accounts.paid.total().usage.calls for accounts in (first, second, third)] == [1, 0, 1]
     assert len(book.rows) == 2
+
+
+def test_an_evaluation_beside_the_run_is_written_down_and_is_not_on_its_bill() -> None:
+    """Neither counts against the limits of the other."""
+    book = Book()
+    models = ModelSettings(target=PRICED, optimizer=RoleSettings(name="compatible:other"))
+    Accounts(Prices(models, on=date(2025, 1, 1)), book).pay(Payment("target", Place("gate", 1, 1), USAGE, 2.0))
+    evaluation = Accounts(Prices(models, on=date(2025, 1, 1)), book, goes_on=False)
+    evaluation.pay(Payment("target", Place("eval"), USAGE, 2.0))
+    run = Accounts(Prices(models, on=date(2025, 1, 1)), book)
+    assert (evaluation.billed.total().usage.calls, run.billed.total().usage.calls) == (1, 1)
+    assert [payment.place.stage for payment in run.payments()] == ["gate", "eval"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,8 @@ from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.client import CompatibleClient
 from skillopt.models.journal import JournaledModel
 from skillopt.models.meter import Payment
-from skillopt.run.evidence import FORMAT, EvidenceStore
+from skillopt.run.evidence import EvidenceStore
+from skillopt.run.evidence_format import FORMAT, RECORDS, checksum
 from skillopt.types import Failure, Message, Place, Rollout, Score, Task, Trajectory, Usage
 
 TASK = Task("任务 1/..", {"question": "2 + 2?", "answer": 4})
@@ -156,7 +158,7 @@ def test_another_format_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE meta SET value = '999' WHERE name = 'format'")
     connection.close()
-    assert f"has format 999; this version of SkillOpt knows format {FORMAT}" in refused(path)
+    assert f"has format 999; this version of SkillOpt knows the formats 1 to {FORMAT}" in refused(path)
     with sqlite3.connect(path) as connection:
         connection.execute("DELETE FROM meta")
     connection.close()
@@ -212,9 +214,9 @@ def test_a_damaged_record_is_an_error_for_a_person(path: Path, record: str) -> N
         store.put_trajectory("t", TRAJECTORY)
         store.put_rollout("o", ROLLOUT)
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE replies SET reply = ?", (record,))
-        connection.execute("UPDATE trajectories SET trajectory = ?", (record,))
-        connection.execute("UPDATE rollouts SET rollout = ?", (record,))
+        connection.create_function("checksum", 2, checksum)
+        for table, column in RECORDS.items():
+            connection.execute(f"UPDATE {table} SET {column} = ?, checksum = checksum(key, ?)", (record, record))
     connection.close()
     with EvidenceStore(path) as store:
         with pytest.raises(RunDirectoryError, match="damaged record"):
@@ -295,9 +297,74 @@ async def test_no_secret_reaches_the_file(path: Path, httpserver: HTTPServer) ->
     assert httpserver.log[0][0].headers["Authorization"].endswith("sk-SECRET")
 
 
+def test_a_payment_is_written_with_the_record_it_was_paid_for(path: Path) -> None:
+    """A process that is killed has written both or neither: nothing that is on record is paid again."""
+    inside = [Payment("target", replace(PLACE, attempt=n), Usage(1, n), 0.5, useful=n > 1) for n in (1, 2)]
+    with EvidenceStore(path) as store, EvidenceStore(path) as looker:
+        with store.recording("rollout"):
+            for payment in inside:
+                store.put_payment(payment)
+            assert looker.payments() == ()
+            store.put_trajectory("t", TRAJECTORY)
+            assert looker.payments() == tuple(replace(payment, key="rollout") for payment in inside)
+        assert len(looker.payments()) == 2
+
+
+def test_what_was_paid_and_led_to_no_record_is_written_as_of_no_use(store: EvidenceStore) -> None:
+    """Limits count it: it is on the bill."""
+    with pytest.raises(KeyError), store.recording("rollout"):
+        store.put_payment(Payment("target", PLACE, Usage(1), 0.5))
+        raise KeyError
+    assert store.payments() == (Payment("target", PLACE, Usage(1), 0.5, key="rollout", useful=False),)
+
+
+async def test_two_who_pay_at_once_do_not_write_each_others_payments(store: EvidenceStore) -> None:
+    paid = asyncio.Event()
+
+    async def first() -> None:
+        with store.recording("first"):
+            store.put_payment(Payment("target", PLACE, Usage(1, 1), None))
+            await paid.wait()
+            store.put_trajectory("first", TRAJECTORY)
+
+    async def second() -> None:
+        with store.recording("second"):
+            store.put_payment(Payment("target", PLACE, Usage(1, 2), None))
+            store.put_trajectory("second", TRAJECTORY)
+        paid.set()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(first())
+        group.create_task(second())
+    assert [(payment.key, payment.usage.fresh_tokens) for payment in store.payments()] == [("second", 2), ("first", 1)]
+
+
+def test_a_bit_that_flips_in_a_record_is_found_when_it_is_read(path: Path) -> None:
+    """A damaged disk does not quietly become another reply."""
+    with EvidenceStore(path) as store:
+        store.put_reply("r", ChatReply("yes"), role="optimizer", request=REQUEST)
+        store.put_trajectory("t", TRAJECTORY)
+        store.put_rollout("o", ROLLOUT)
+        store.put_given_up("g", PLACE, FAILURE)
+    with sqlite3.connect(path) as connection:
+        for table, column in RECORDS.items():
+            connection.execute(f"UPDATE {table} SET {column} = replace({column}, 'e', 'f')")
+    connection.close()
+    with EvidenceStore(path) as store:
+        reads: list[Callable[[], object]] = [
+            lambda: store.get_reply("r"),
+            lambda: store.get_trajectory("t"),
+            lambda: store.get_rollout("o", TASK),
+            lambda: store.get_given_up("g", PLACE),
+        ]
+        for read in reads:
+            with pytest.raises(RunDirectoryError, match="damaged record"):
+                read()
+
+
 def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: Path) -> None:
     payments = [
-        Payment("target", Place("gate", 1, 2, 3, 1), Usage(1, 10, 20, 30), 0.125, retries=2),
+        Payment("target", Place("gate", 1, 2, 3, 1), Usage(1, 10, 20, 30), 0.125, retries=2, key="k", useful=False),
         Payment("optimizer", Place("reflect", 1, 1), Usage(1, 5, 0, 7), None),
         Payment("optimizer", Place("reflect", 1, 1), Usage(1, 5, 0, 7), None),
     ]

@@ -20,9 +20,10 @@ KEPT_APART = (
     "evidence.sqlite",
     "evidence.sqlite-shm",
     "evidence.sqlite-wal",
+    "ledger.csv",
     "run.lock",
 )
-"""Files of a run directory that hold its own path or clock readings, or are no view."""
+"""Files of a run directory that hold its own path or clock readings, say how the run went, or are no view."""
 
 
 def write_run(

@@ -13,8 +13,10 @@ from typing import Any
 from skillopt.cli.comparison import shown_difference
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.evaluation.statistics import paired_difference
+from skillopt.models.meter import Spending
 from skillopt.run.outcome import Outcome
 from skillopt.text_files import plain
+from skillopt.types import Role, Usage
 
 _MOST_DIFF_LINES = 80
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -39,6 +41,7 @@ def show_outcome(outcome: Outcome) -> None:
     _show_held_out(outcome)
     _show_diff(outcome)
     _show_usage(summary["total_usage"])
+    _show_bill(outcome.bill)
     _show_places(outcome.directory)
 
 
@@ -132,11 +135,21 @@ def _show_diff(outcome: Outcome) -> None:
 def _show_usage(usage: Mapping[str, Mapping[str, Any]]) -> None:
     """Print what the run used over all its starts, by role."""
     for role, spent in usage.items():
-        tokens = (
-            f"{spent['fresh_tokens']:,} tokens in, {spent['cached_tokens']:,} cached, {spent['output_tokens']:,} out"
-        )
-        price = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:.2f}"
-        say(f"{f'Used, {role}:':<17}{spent['calls']} calls, {tokens}, {price}")
+        tokens = {name: spent[name] for name in ("fresh_tokens", "cached_tokens", "output_tokens")}
+        _show_spending(f"Used, {role}:", Spending(Usage(spent["calls"], **tokens), spent["dollars"]))
+
+
+def _show_bill(bill: Mapping[Role, Spending]) -> None:
+    """Print what was paid for the run over all its starts: less than was used where it came from elsewhere."""
+    for role, spent in bill.items():
+        _show_spending(f"Paid, {role}:", spent)
+
+
+def _show_spending(name: str, spent: Spending) -> None:
+    usage = spent.usage
+    tokens = f"{usage.fresh_tokens:,} tokens in, {usage.cached_tokens:,} cached, {usage.output_tokens:,} out"
+    price = "price unknown" if spent.dollars is None else f"${spent.dollars:.2f}"
+    say(f"{name:<17}{usage.calls} calls, {tokens}, {price}")
 
 
 def _show_places(directory: Path) -> None:
@@ -145,6 +158,7 @@ def _show_places(directory: Path) -> None:
         ("Best skill:", best),
         ("History:", directory / "history.json"),
         ("Steps:", directory / "steps"),
+        ("Every call:", directory / "ledger.csv"),
     ):
         say_unbroken(f"{name:<17}{plain(str(path))}")
     words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)

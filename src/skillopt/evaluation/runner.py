@@ -13,6 +13,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -57,6 +58,10 @@ class RolloutStore(Protocol):
 
     def put_given_up(self, key: str, place: Place, failure: Failure) -> None:
         """Record that this place of the run goes on without this measurement."""
+        ...
+
+    def recording(self, key: str) -> AbstractContextManager[None]:
+        """Write what is paid within the block together with the record that it was paid for."""
         ...
 
 
@@ -166,32 +171,33 @@ class Evaluator:
             recorded = Rollout(task, skill.digest, repeat, failure=given_up)
         else:
             recorded = self._store.get_rollout(key, task)
-        rollout = recorded or await self._perform(skill, task, place, repeat)
+        rollout = recorded or await self._perform(skill, task, place, repeat, key=key)
         if rollout.measured and recorded is None:
             self._store.put_rollout(key, rollout)
         self._observer(place, key, rollout, recorded=recorded is not None)
         return rollout, recorded is not None
 
-    async def _perform(self, skill: Skill, task: Task, place: Place, repeat: int) -> Rollout:
-        """Do one task: what fails at this level is a value with its reason."""
+    async def _perform(self, skill: Skill, task: Task, place: Place, repeat: int, *, key: str) -> Rollout:
+        """Do one task, whose rollout has a key: what fails at this level is a value with its reason."""
         presentation = await self._ask_environment(
             "present", Presentation, lambda: self._environment.present(_own(task))
         )
         if isinstance(presentation, Failure):
             return Rollout(task, skill.digest, repeat, failure=presentation)
-        key = trajectory_key(
+        done_as = trajectory_key(
             self._harness.identity,
             skill_digest=skill.digest,
             task_digest=task.digest,
             presentation=presentation,
             repeat=repeat,
         )
-        trajectory = self._store.get_trajectory(key)
+        trajectory = self._store.get_trajectory(done_as)
         if trajectory is None:
-            trajectory = await self._ask_target(skill, presentation, replace(place, attempt=repeat))
-            if isinstance(trajectory, Failure):
-                return Rollout(task, skill.digest, repeat, failure=trajectory)
-            self._store.put_trajectory(key, trajectory)
+            with self._store.recording(key):
+                trajectory = await self._ask_target(skill, presentation, replace(place, attempt=repeat))
+                if isinstance(trajectory, Failure):
+                    return Rollout(task, skill.digest, repeat, failure=trajectory)
+                self._store.put_trajectory(done_as, trajectory)
         done = trajectory
         score = await self._ask_environment("score", Score, lambda: self._environment.score(_own(task), done))
         if isinstance(score, Failure):

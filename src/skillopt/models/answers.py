@@ -16,6 +16,11 @@ _ENDS_WITHOUT_ANSWER = frozenset({"length", "content_filter", "refusal"})
 """Finish reasons that say why there is nothing."""
 
 
+def answers(reply: ChatReply) -> bool:
+    """Whether a reply says something, or why it does not."""
+    return bool(reply.text.strip()) or reply.finish_reason in _ENDS_WITHOUT_ANSWER
+
+
 class AnsweringModel(ChatModel):
     """A model whose blank replies are failures that may pass. It belongs inside the retry and outside the meter.
 
@@ -38,7 +43,7 @@ class AnsweringModel(ChatModel):
             TransientModelError: If the reply is blank and does not say why.
         """
         reply = await self._model.reply(request)
-        if reply.text.strip() or reply.finish_reason in _ENDS_WITHOUT_ANSWER:
+        if answers(reply):
             return reply
         found = "holds only reasoning" if reply.reasoning.strip() else "is empty"
         name = f"{self.identity.get('provider')}:{self.identity.get('model')}"

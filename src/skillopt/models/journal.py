@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -27,9 +28,13 @@ class ReplyStore(Protocol):
         """Record a reply and what it answers; on disk when this returns."""
         ...
 
+    def recording(self, key: str) -> AbstractContextManager[None]:
+        """Write what is paid within the block together with the record that it was paid for."""
+        ...
 
-ReplyObserver: TypeAlias = Callable[[Place, ChatReply, bool], None]
-"""Told of every reply: the place that asked, the reply, and whether it was recorded before."""
+
+ReplyObserver: TypeAlias = Callable[[Place, str, ChatReply], None]
+"""Told of every reply, whether it was recorded before or paid: the place that asked, its key, and the reply."""
 
 
 def reply_key(role: Role, identity: Mapping[str, JsonValue], request: ChatRequest) -> str:
@@ -78,11 +83,11 @@ class JournaledModel:
         lock = self._locks.setdefault(key, asyncio.Lock())
         async with lock:
             reply = self._store.get_reply(key)
-            recorded = reply is not None
             if reply is None:
-                reply = await self._model.reply(request)
-                self._store.put_reply(key, reply, role=self._role, request=request)
-        self._on_reply(request.place, reply, recorded)
+                with self._store.recording(key):
+                    reply = await self._model.reply(request)
+                    self._store.put_reply(key, reply, role=self._role, request=request)
+        self._on_reply(request.place, key, reply)
         return reply
 
     async def close(self) -> None:

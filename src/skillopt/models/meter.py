@@ -47,6 +47,8 @@ class Payment:
         usage: One call and its tokens.
         dollars: Its price; None where it is unknown.
         retries: Attempts of the same request that failed before it.
+        key: What it was paid for: the key of the reply or of the rollout; "" where that is not known.
+        useful: Whether its reply went into a record; a blank one is paid all the same.
     """
 
     role: Role
@@ -54,6 +56,8 @@ class Payment:
     usage: Usage
     dollars: float | None
     retries: int = 0
+    key: str = ""
+    useful: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +142,23 @@ class MeteredModel:
         pay: Told of every payment.
         role: Target or optimizer.
         prices: What its tokens cost.
+        useful: Whether a reply is of use to who asks.
     """
 
-    def __init__(self, model: ChatModel, pay: Callable[[Payment], None], *, role: Role, prices: Prices) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        pay: Callable[[Payment], None],
+        *,
+        role: Role,
+        prices: Prices,
+        useful: Callable[[ChatReply], bool] = lambda _: True,
+    ) -> None:
         self._model = model
         self._pay = pay
         self._role: Role = role
         self._prices = prices
+        self._useful = useful
 
     @property
     def identity(self) -> Mapping[str, JsonValue]:
@@ -155,7 +169,8 @@ class MeteredModel:
         """Ask the model and count its reply."""
         reply = await self._model.reply(request)
         dollars = self._prices.dollars(self._role, reply.usage)
-        self._pay(Payment(self._role, request.place, reply.usage, dollars, failed_attempts()))
+        retries, useful = failed_attempts(), self._useful(reply)
+        self._pay(Payment(self._role, request.place, reply.usage, dollars, retries, useful=useful))
         return reply
 
     async def close(self) -> None:

@@ -3,6 +3,9 @@
 One SQLite file in the run directory. A record is never changed: the first one under a key stands. An error is never
 evidence; what a stage went on without is written down apart (`given_up`), so that a replay makes the same choice.
 
+A call that is paid is written together with the record that it was paid for, in one transaction (`recording`): there
+is no moment in which one of them is on disk without the other.
+
 Writes are durable one by one (write-ahead log, `synchronous=FULL`): a kill loses nothing, and neither does a power cut.
 That costs about a third of a millisecond a record on an SSD, against hundreds for the reply that is recorded, so the
 calls are plain functions on the event loop's thread.
@@ -11,15 +14,18 @@ calls are plain functions on the event loop's thread.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Payment
+from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, prepare
 from skillopt.run.evidence_json import (
     failure_from_json,
     failure_to_json,
@@ -33,42 +39,17 @@ from skillopt.run.evidence_json import (
 )
 from skillopt.types import Failure, Place, Role, Rollout, Task, Trajectory, Usage
 
-FORMAT = "1"
-"""Version of the tables; raised with every change that an older reader would misunderstand."""
-
 BUSY_SECONDS = 5.0
 """How long a write waits for another process that is writing."""
 
 ValueT = TypeVar("ValueT")
+Value: TypeAlias = str | int | float | None
+"""What a column can hold."""
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS replies (
-    key TEXT PRIMARY KEY, role TEXT NOT NULL,
-    stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
-    place_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    request TEXT NOT NULL, reply TEXT NOT NULL, recorded_at TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS trajectories (key TEXT PRIMARY KEY, trajectory TEXT NOT NULL, recorded_at TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS rollouts (
-    key TEXT PRIMARY KEY, skill_digest TEXT NOT NULL, task_digest TEXT NOT NULL, repeat INTEGER NOT NULL,
-    rollout TEXT NOT NULL, recorded_at TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS payments (
-    role TEXT NOT NULL,
-    stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
-    place_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    calls INTEGER NOT NULL, fresh_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL, dollars REAL, retries INTEGER NOT NULL, paid_at TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS given_up (
-    key TEXT NOT NULL,
-    stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
-    place_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    failure TEXT NOT NULL, recorded_at TEXT NOT NULL,
-    PRIMARY KEY (key, stage, epoch, step, place_index, attempt)
-);
-"""
+_PAYMENT_COLUMNS = (
+    *("role", "stage", "epoch", "step", "place_index", "attempt"),
+    *("calls", "fresh_tokens", "cached_tokens", "output_tokens", "dollars", "retries", "key", "useful"),
+)
 
 _DISK_ADVICE = {
     "SQLITE_FULL": "Free some space on the disk and start again: nothing that was recorded is lost.",
@@ -78,7 +59,14 @@ _DISK_ADVICE = {
     "SQLITE_BUSY": "Another process is using this run; wait for it or stop it.",
     "SQLITE_LOCKED": "Another process is using this run; wait for it or stop it.",
 }
-_DAMAGE_ADVICE = "Put back a copy of it, or move the whole run directory away: it then starts anew and pays again."
+
+
+@dataclass(frozen=True, slots=True)
+class _Paying:
+    """What is paid for right now, and what was paid for it and is not written yet."""
+
+    key: str
+    payments: list[Payment] = field(default_factory=list[Payment])
 
 
 class EvidenceStore:
@@ -95,11 +83,12 @@ class EvidenceStore:
 
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self._path = path
+        self._paying: ContextVar[_Paying | None] = ContextVar("what is paid for", default=None)
         with self._guarded():
             self._connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
         try:
             with self._guarded():
-                self._prepare()
+                prepare(self._connection, path)
         except BaseException:
             self._connection.close()
             raise
@@ -117,29 +106,24 @@ class EvidenceStore:
 
     def get_reply(self, key: str) -> ChatReply | None:
         """Return the recorded reply, or None."""
-        return self._read("SELECT reply FROM replies WHERE key = ?", (key,), reply_from_json)
+        return self._read("replies", key, reply_from_json)
 
     def put_reply(self, key: str, reply: ChatReply, *, role: Role, request: ChatRequest) -> None:
         """Record a reply and what it answers; on disk when this returns. The first reply under a key stands."""
-        self._write(
-            "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, role, *_columns(request.place), request_to_json(request), reply_to_json(reply), _now()),
-        )
+        values = {"role": role, **_columns(request.place), "request": request_to_json(request)}
+        self._record("replies", key, reply_to_json(reply), **values)
 
     def get_trajectory(self, key: str) -> Trajectory | None:
         """Return what the target did, whether or not it could be scored, or None."""
-        return self._read("SELECT trajectory FROM trajectories WHERE key = ?", (key,), trajectory_from_json)
+        return self._read("trajectories", key, trajectory_from_json)
 
     def put_trajectory(self, key: str, trajectory: Trajectory) -> None:
         """Record what the target did, before it is scored; on disk when this returns."""
-        self._write(
-            "INSERT OR IGNORE INTO trajectories VALUES (?, ?, ?)", (key, trajectory_to_json(trajectory), _now())
-        )
+        self._record("trajectories", key, trajectory_to_json(trajectory))
 
     def get_rollout(self, key: str, task: Task) -> Rollout | None:
         """Return the recorded rollout of a task, or None."""
-        query = "SELECT rollout FROM rollouts WHERE key = ?"
-        return self._read(query, (key,), lambda text: rollout_from_json(text, task))
+        return self._read("rollouts", key, lambda text: rollout_from_json(text, task))
 
     def put_rollout(self, key: str, rollout: Rollout) -> None:
         """Record a measured rollout; on disk when this returns. The first rollout under a key stands.
@@ -149,56 +133,65 @@ class EvidenceStore:
         """
         if not rollout.measured:
             raise ValueError(f"task {rollout.task.id!r} was not measured ({rollout.failure}); that is no evidence")
-        self._write(
-            "INSERT OR IGNORE INTO rollouts VALUES (?, ?, ?, ?, ?, ?)",
-            (key, rollout.skill_digest, rollout.task.digest, rollout.repeat, rollout_to_json(rollout), _now()),
-        )
+        task, repeat = rollout.task.digest, rollout.repeat
+        values = {"skill_digest": rollout.skill_digest, "task_digest": task, "repeat": repeat}
+        self._record("rollouts", key, rollout_to_json(rollout), **values)
 
     def get_given_up(self, key: str, place: Place) -> Failure | None:
         """Return why a place of the run went on without a measurement or reply, or None where it did not."""
-        return self._read(
-            "SELECT failure FROM given_up WHERE key = ? AND stage = ? AND epoch = ? AND step = ?"
-            " AND place_index = ? AND attempt = ?",
-            (key, *_columns(place)),
-            failure_from_json,
-        )
+        return self._read("given_up", key, failure_from_json, **_columns(place))
 
     def put_given_up(self, key: str, place: Place, failure: Failure) -> None:
         """Record that a place of the run goes on without what is named by `key`. No other place is answered by it."""
-        self._write(
-            "INSERT OR IGNORE INTO given_up VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, *_columns(place), failure_to_json(failure), _now()),
-        )
+        self._record("given_up", key, failure_to_json(failure), **_columns(place))
+
+    @contextmanager
+    def recording(self, key: str) -> Generator[None]:
+        """Write what is paid within the block together with the record that it was paid for, in one transaction.
+
+        What led to no record, such as a blank reply that was asked for again in vain, is written at the block's end as
+        of no use. A process that is killed within the block has written nothing of it: like every call in flight.
+
+        Args:
+            key: What is paid for; the ledger finds the payments of a reply or a rollout under it.
+        """
+        paying = _Paying(key)
+        token = self._paying.set(paying)
+        try:
+            yield
+        finally:
+            self._paying.reset(token)
+            for payment in paying.payments:
+                self._pay(replace(payment, useful=False))
 
     def put_payment(self, payment: Payment) -> None:
-        """Write a payment down; on disk when this returns."""
-        usage = payment.usage
-        amounts = (usage.calls, usage.fresh_tokens, usage.cached_tokens, usage.output_tokens, payment.dollars)
-        self._write(
-            "INSERT INTO payments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (payment.role, *_columns(payment.place), *amounts, payment.retries, _now()),
-        )
+        """Write a payment down: on disk when this returns or, within `recording`, with the record it was paid for."""
+        paying = self._paying.get()
+        if paying is None:
+            self._pay(payment)
+        else:
+            paying.payments.append(replace(payment, key=paying.key))
 
     def payments(self) -> tuple[Payment, ...]:
         """Return all payments, oldest first."""
+        names = ", ".join(_PAYMENT_COLUMNS)
         with self._guarded():
-            rows = self._connection.execute("SELECT * FROM payments ORDER BY rowid").fetchall()
+            rows = self._connection.execute(f"SELECT {names} FROM payments ORDER BY rowid").fetchall()
         return tuple(
-            Payment(role, Place(*place), Usage(*usage), dollars, retries)
-            for role, place, usage, dollars, retries in ((r[0], r[1:6], r[6:10], r[10], r[11]) for r in rows)
+            Payment(r[0], Place(*r[1:6]), Usage(*r[6:10]), r[10], r[11], key=r[12], useful=bool(r[13])) for r in rows
         )
 
     @property
     def empty(self) -> bool:
         """Whether nothing was recorded yet that was asked or measured."""
-        return all(
-            self._read(f"SELECT 1 FROM {table} LIMIT 1", (), str) is None
-            for table in ("replies", "rollouts", "trajectories", "given_up")
-        )
+        with self._guarded():
+            return not any(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in RECORDS)
 
     def get_meta(self, name: str) -> str | None:
         """Return what is noted of the run under a name, such as its configuration's digest, or None."""
-        return self._read("SELECT value FROM meta WHERE name = ?", (name,), str)
+        with self._guarded():
+            row = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
 
     def put_meta(self, name: str, value: str) -> None:
         """Note something of the run under a name; a later note replaces it.
@@ -208,54 +201,71 @@ class EvidenceStore:
         """
         if name == "format":
             raise ValueError("the name `format` belongs to the store itself")
-        self._write("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        with self._guarded():
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def remove_meta(self, name: str) -> None:
         """Forget what is noted of the run under a name."""
-        self._write("DELETE FROM meta WHERE name = ?", (name,))
-
-    def _prepare(self) -> None:
-        """Set the file up, or make sure that it is one of ours."""
-        execute = self._connection.execute
-        execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")
-        execute("BEGIN IMMEDIATE")
-        try:
-            tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if tables:
-                self._check_is_ours(tables)
-            # Tables that came later are made in an older file too.
-            for statement in filter(str.strip, _TABLES.split(";")):
-                execute(statement)
-            execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (FORMAT,))
-        except BaseException:
-            execute("ROLLBACK")
-            raise
-        execute("COMMIT")
-
-    def _check_is_ours(self, tables: set[str]) -> None:
-        if "meta" not in tables:
-            raise RunDirectoryError(f"{self._path} is a database, but no evidence store", hint=_DAMAGE_ADVICE)
-        written = self.get_meta("format")
-        if written != FORMAT:
-            raise RunDirectoryError(
-                f"{self._path} has format {written}; this version of SkillOpt knows format {FORMAT}",
-                hint="Use the version of SkillOpt that wrote it, or start a new run directory.",
-            )
-
-    def _read(self, query: str, values: tuple[Any, ...], decode: Callable[[str], ValueT]) -> ValueT | None:
         with self._guarded():
-            row = self._connection.execute(query, values).fetchone()
+            self._connection.execute("DELETE FROM meta WHERE name = ?", (name,))
+
+    def _read(self, table: str, key: str, decode: Callable[[str], ValueT], **where: Value) -> ValueT | None:
+        named = "".join(f" AND {name} = ?" for name in where)
+        query = f"SELECT {RECORDS[table]}, checksum FROM {table} WHERE key = ?{named}"
+        with self._guarded():
+            row = self._connection.execute(query, (key, *where.values())).fetchone()
         if row is None:
             return None
         try:
+            if checksum(key, row[0]) != row[1]:
+                raise ValueError("it is not what was written, by its checksum")
             return decode(row[0])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunDirectoryError(f"{self._path} holds a damaged record: {error}", hint=_DAMAGE_ADVICE) from error
+            message = f"{self._path} holds a damaged record, in {table}: {error}"
+            raise RunDirectoryError(message, hint=DAMAGE_ADVICE) from error
 
-    def _write(self, statement: str, values: tuple[Any, ...]) -> None:
+    def _record(self, table: str, key: str, text: str, **values: Value) -> None:
+        """Write a record and what was paid for it; the first one under a key stands."""
+        row = {"key": key, **values, RECORDS[table]: text, "recorded_at": _now(), "checksum": checksum(key, text)}
+        paying = self._paying.get()
         with self._guarded():
-            self._connection.execute(statement, values)
+            if paying is None or not paying.payments:
+                self._insert(table, row)
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._insert(table, row)
+                for payment in paying.payments:
+                    self._pay(payment)
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+        paying.payments.clear()
+
+    def _pay(self, payment: Payment) -> None:
+        usage = payment.usage
+        row = {
+            "role": payment.role,
+            **_columns(payment.place),
+            "calls": usage.calls,
+            "fresh_tokens": usage.fresh_tokens,
+            "cached_tokens": usage.cached_tokens,
+            "output_tokens": usage.output_tokens,
+            "dollars": payment.dollars,
+            "retries": payment.retries,
+            "key": payment.key,
+            "useful": payment.useful,
+            "paid_at": _now(),
+        }
+        with self._guarded():
+            self._insert("payments", row)
+
+    def _insert(self, table: str, row: Mapping[str, Value]) -> None:
+        places = ", ".join("?" * len(row))
+        self._connection.execute(
+            f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values())
+        )
 
     @contextmanager
     def _guarded(self) -> Generator[None]:
@@ -266,12 +276,18 @@ class EvidenceStore:
             raise  # A mistake in this program, such as use after closing.
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", "")
-            advice = next((text for start, text in _DISK_ADVICE.items() if name.startswith(start)), _DAMAGE_ADVICE)
+            advice = next((text for start, text in _DISK_ADVICE.items() if name.startswith(start)), DAMAGE_ADVICE)
             raise RunDirectoryError(f"the evidence in {self._path} cannot be used: {error}", hint=advice) from error
 
 
-def _columns(place: Place) -> tuple[str, int, int, int, int]:
-    return (place.stage, place.epoch, place.step, place.index, place.attempt)
+def _columns(place: Place) -> dict[str, Value]:
+    return {
+        "stage": place.stage,
+        "epoch": place.epoch,
+        "step": place.step,
+        "place_index": place.index,
+        "attempt": place.attempt,
+    }
 
 
 def _now() -> str:

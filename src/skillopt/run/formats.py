@@ -16,7 +16,7 @@ from skillopt import __version__
 from skillopt.data.manifest import FORMAT_VERSION as MANIFEST_VERSION
 from skillopt.errors import RunDirectoryError
 from skillopt.run.event_log import FORMAT_VERSION as EVENTS_VERSION
-from skillopt.run.evidence import FORMAT as EVIDENCE_VERSION
+from skillopt.run.evidence_format import FORMAT as EVIDENCE_VERSION
 from skillopt.run.summary import SCHEMA_VERSION as SUMMARY_VERSION
 from skillopt.text_files import write_json_atomically
 
@@ -30,6 +30,7 @@ FORMATS: Mapping[str, int] = {
     "config.yaml": 1,
     "split_manifest.json": MANIFEST_VERSION,
     "history.json": 1,
+    "ledger.csv": 1,
     "summary.json": SUMMARY_VERSION,
     "best_skill.md": 1,
     "skills/*.md": 1,

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from skillopt.config.model_settings import RoleSettings
 from skillopt.config.schema import Config
-from skillopt.models.answers import AnsweringModel
-from skillopt.models.base import ChatModel
+from skillopt.models.answers import AnsweringModel, answers
+from skillopt.models.base import ChatModel, ChatReply
 from skillopt.models.limiter import LimitedModel, Limiter
 from skillopt.models.local import LocalServers, open_local
 from skillopt.models.meter import MeteredModel
@@ -95,10 +95,10 @@ async def open_models(
             settings = role_settings(config, role)
             model = await _open(role, settings, environment, servers)
             stack.push_async_callback(model.close)
-            metered = AllowedModel(
-                MeteredModel(model, accounts.pay, role=role, prices=accounts.prices), allowance, role=role
-            )
-            limited = LimitedModel(metered, Limiter(settings.concurrency))
+            # Of the optimizer a blank reply is a reply: it is recorded, and dropped by who reads it.
+            useful = answers if role == "target" else _whatever_it_says
+            metered = MeteredModel(model, accounts.pay, role=role, prices=accounts.prices, useful=useful)
+            limited = LimitedModel(AllowedModel(metered, allowance, role=role), Limiter(settings.concurrency))
             return RetryingModel(
                 AnsweringModel(limited) if role == "target" else limited,
                 settings.attempts,
@@ -107,6 +107,10 @@ async def open_models(
             )
 
         yield Models({role: await opened(role) for role in roles})
+
+
+def _whatever_it_says(_: ChatReply) -> bool:
+    return True
 
 
 async def _open(role: Role, settings: RoleSettings, environment: Mapping[str, str], servers: LocalServers) -> ChatModel:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any
 
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.evaluation.scores import format_solved, gate_score, solved
+from skillopt.models.meter import Spending
 from skillopt.skill.document import Skill
 from skillopt.state import State
-from skillopt.types import Action, Decision, Rollout
+from skillopt.types import Action, Decision, Role, Rollout
 
 
 class EndState(StrEnum):
@@ -146,6 +147,8 @@ class Outcome:
         directory: The run directory.
         best_skill: The best skill; the seed where nothing was better.
         summary: What summary.json holds.
+        bill: What all starts of the run paid for each role, replies that were of no use among it. It says how the run
+            went and not what came of it, so two outcomes may be equal without it.
     """
 
     state: EndState
@@ -153,3 +156,4 @@ class Outcome:
     directory: Path
     best_skill: Skill
     summary: dict[str, Any]
+    bill: Mapping[Role, Spending] = field(default_factory=dict[Role, Spending], compare=False)

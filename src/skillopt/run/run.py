@@ -17,6 +17,7 @@ from skillopt.data.splits import epoch_batches, steps_per_epoch
 from skillopt.errors import SkillOptError
 from skillopt.evaluation.scores import gate_score
 from skillopt.events import EpochStageCommitted, RunEnded, StepCommitted
+from skillopt.models.meter import Spending
 from skillopt.rejections import Rejections
 from skillopt.results import MetaSkill, SlowUpdate, Step
 from skillopt.run.accounts import Accounts
@@ -24,7 +25,8 @@ from skillopt.run.epoch_records import meta_skill_record, slow_update_record, wi
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.history import Record, baseline_record, step_record
-from skillopt.run.models import Models
+from skillopt.run.ledger import ledger
+from skillopt.run.models import ROLES, Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state, improved
 from skillopt.run.schedule import scheduled_budget
 from skillopt.run.services import RunServices
@@ -35,7 +37,7 @@ from skillopt.run.views import Views
 from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens, size_warning
 from skillopt.state import Measured, State
-from skillopt.types import Decision, Rollout, Task
+from skillopt.types import Decision, Role, Rollout, Task
 
 
 class Run(RunServices):
@@ -214,10 +216,14 @@ class Run(RunServices):
         """Write the end of a training that stopped early; None where not even the baseline was measured."""
         if self._state is None:
             value = early_summary(ended, str(error), card=self._card)
-            self._views.write_summary(value)
+            self._write_end(value)
             self.emit(RunEnded(ended.value, str(error), value))
             return None
         return self._end(self._state, ended, str(error), seed_test=(), best_test=())
+
+    def _write_end(self, value: Record) -> None:
+        self._views.write_ledger(ledger(self._accounts.payments(), self._accounts.uses()))
+        self._views.write_summary(value)
 
     def _timing(self, what: str) -> dict[str, float]:
         """Seconds by stage since the last commit, as they were when `what` was committed first."""
@@ -249,6 +255,7 @@ class Run(RunServices):
             seed_test=seed_test,
             best_test=best_test,
         )
-        self._views.write_summary(value)
+        self._write_end(value)
         self.emit(RunEnded(ended.value, message, value))
-        return Outcome(ended, message, self.directory, state.best.skill, value)
+        bill: dict[Role, Spending] = {role: self._accounts.billed.total(role) for role in ROLES}
+        return Outcome(ended, message, self.directory, state.best.skill, value, bill)

@@ -18,6 +18,7 @@ from skillopt.results import MetaSkill, SlowUpdate, Step
 from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
 from skillopt.run.epoch_records import CHANGED_BETWEEN_EPOCHS
 from skillopt.run.history import Record
+from skillopt.run.ledger import LedgerRow, ledger_csv
 from skillopt.run.step_files import write_draw_files, write_rollouts
 from skillopt.state import Measured, State
 from skillopt.text_files import write_json_atomically, write_text_atomically
@@ -121,6 +122,10 @@ class Views:
         if state.final.again:
             write_rollouts(self.directory / "selection_eval_final", state.final.again)
             write_rollouts(self.directory / "selection_eval_final_baseline", state.final.seed_again)
+
+    def write_ledger(self, rows: Sequence[LedgerRow]) -> None:
+        """Write ledger.csv."""
+        write_text_atomically(self.directory / "ledger.csv", ledger_csv(rows))
 
     def write_summary(self, summary: Record) -> None:
         """Write summary.json."""

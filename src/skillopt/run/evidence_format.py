@@ -1,0 +1,128 @@
+"""The tables of an evidence store, their format's version, and how a file of an older format becomes one of this.
+
+Beside each record stands a checksum of it and of its key: a bit that flips on the disk is found when it is read, and
+does not quietly become another reply. The column `origin` tells whose record it is: "" for what was paid here, else the
+name of the run directory that it was taken over from.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from skillopt.digests import text_digest
+from skillopt.errors import RunDirectoryError
+
+FORMAT: Final = "2"
+"""Version of the tables; raised with every change that an older reader would misunderstand.
+
+1 had no checksums and no origins, and its payments told neither what they paid for nor whether it was of use.
+"""
+
+RECORDS: Final = {"replies": "reply", "trajectories": "trajectory", "rollouts": "rollout", "given_up": "failure"}
+"""The tables whose rows are records, and the column of each that holds what was recorded."""
+
+_PLACE = """stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
+    place_index INTEGER NOT NULL, attempt INTEGER NOT NULL"""
+
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, role TEXT NOT NULL, {_PLACE},
+    request TEXT NOT NULL, reply TEXT NOT NULL, recorded_at TEXT NOT NULL,
+    checksum TEXT NOT NULL, origin TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS trajectories (
+    key TEXT PRIMARY KEY, trajectory TEXT NOT NULL, recorded_at TEXT NOT NULL,
+    checksum TEXT NOT NULL, origin TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS rollouts (
+    key TEXT PRIMARY KEY, skill_digest TEXT NOT NULL, task_digest TEXT NOT NULL, repeat INTEGER NOT NULL,
+    rollout TEXT NOT NULL, recorded_at TEXT NOT NULL,
+    checksum TEXT NOT NULL, origin TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE IF NOT EXISTS payments (
+    role TEXT NOT NULL, {_PLACE},
+    calls INTEGER NOT NULL, fresh_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, dollars REAL, retries INTEGER NOT NULL, paid_at TEXT NOT NULL,
+    key TEXT NOT NULL DEFAULT '', useful INTEGER NOT NULL DEFAULT 1
+);
+CREATE TABLE IF NOT EXISTS given_up (
+    key TEXT NOT NULL, {_PLACE},
+    failure TEXT NOT NULL, recorded_at TEXT NOT NULL, checksum TEXT NOT NULL,
+    PRIMARY KEY (key, stage, epoch, step, place_index, attempt)
+);
+"""
+
+
+def checksum(key: str, text: str) -> str:
+    """Return what stands beside a record, to know it by: 64 hexadecimal digits of its key and its text together."""
+    return text_digest(f"{key}\n{text}")
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Set a file up, or make sure that it is one of ours; one of an older format is brought to this one.
+
+    Args:
+        connection: Open, and in autocommit mode.
+        path: The file, for messages.
+
+    Raises:
+        RunDirectoryError: If it is another database, or of a format that is not known.
+        sqlite3.Error: If it cannot be read or written.
+    """
+    execute = connection.execute
+    execute("PRAGMA journal_mode = WAL")
+    execute("PRAGMA synchronous = FULL")
+    execute("BEGIN IMMEDIATE")
+    try:
+        tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and known_format(connection, path, tables=tables) == "1":
+            _upgrade_from_1(connection)
+        # Tables that came later are made in an older file too.
+        for statement in filter(str.strip, _TABLES.split(";")):
+            execute(statement)
+        execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (FORMAT,))
+    except BaseException:
+        execute("ROLLBACK")
+        raise
+    execute("COMMIT")
+
+
+def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]) -> str:
+    """Return the format of a file with these tables.
+
+    Raises:
+        RunDirectoryError: If it is another database, or of a format that is not known.
+    """
+    if "meta" not in tables:
+        raise RunDirectoryError(f"{path} is a database, but no evidence store", hint=DAMAGE_ADVICE)
+    row = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+    written = None if row is None else str(row[0])
+    if written not in ("1", FORMAT):
+        raise RunDirectoryError(
+            f"{path} has format {written}; this version of SkillOpt knows the formats 1 to {FORMAT}",
+            hint="Use the version of SkillOpt that wrote it, or start a new run directory.",
+        )
+    return written
+
+
+DAMAGE_ADVICE: Final = (
+    "Put back a copy of it, or move the whole run directory away: it then starts anew and pays again."
+)
+
+
+def _upgrade_from_1(connection: sqlite3.Connection) -> None:
+    execute = connection.execute
+    tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    connection.create_function("checksum", 2, checksum, deterministic=True)
+    for table in sorted(tables & RECORDS.keys()):
+        execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
+        execute(f"UPDATE {table} SET checksum = checksum(key, {RECORDS[table]})")
+        if table != "given_up":
+            execute(f"ALTER TABLE {table} ADD COLUMN origin TEXT NOT NULL DEFAULT ''")
+    if "payments" in tables:
+        execute("ALTER TABLE payments ADD COLUMN key TEXT NOT NULL DEFAULT ''")
+        execute("ALTER TABLE payments ADD COLUMN useful INTEGER NOT NULL DEFAULT 1")
+    execute("UPDATE meta SET value = ? WHERE name = 'format'", (FORMAT,))

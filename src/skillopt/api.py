@@ -21,6 +21,7 @@ from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import Subscriber
 from skillopt.run.evidence import EvidenceStore
+from skillopt.run.forking import fork_of
 from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import OnRetry, open_models
 from skillopt.run.opening import make_directory, open_run, run_directory
@@ -35,6 +36,7 @@ async def train(
     config: str | Path | LoadedConfig,
     overrides: Sequence[str] = (),
     *,
+    fork: str | Path | None = None,
     subscribers: Sequence[Subscriber] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> Outcome:
@@ -43,6 +45,8 @@ async def train(
     Args:
         config: A configuration file, or one that is loaded.
         overrides: Texts of the form `section.key=value`, for a file.
+        fork: A new directory, or that of the same fork going on: the run is kept there, and shares what the run in
+            `env.out_root` has paid for as far as it still fits.
         subscribers: Told of every event.
         environment: Where keys are looked up.
 
@@ -54,8 +58,10 @@ async def train(
     """
     loaded = config if isinstance(config, LoadedConfig) else load_config(config, overrides)
     setup = prepare(loaded)
-    directory = run_directory(setup)
-    async with open_run(setup, directory=directory, subscribers=subscribers, environment=environment) as run:
+    forked = None if fork is None else fork_of(setup.config.env, fork)
+    directory = run_directory(setup) if forked is None else forked.directory
+    opened = open_run(setup, directory=directory, fork=forked, subscribers=subscribers, environment=environment)
+    async with opened as run:
         try:
             return await train_run(run)
         except (ModelError, MeasurementError, LimitReached) as error:

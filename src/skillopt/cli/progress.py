@@ -85,6 +85,9 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
             steps = f"{event.total_steps} step{'' if event.total_steps == 1 else 's'}"
             lines = [f"Training {plain(event.run_directory)}: {steps}; tasks: {tasks}"]
             lines += [f"  {role:<10} {plain(name)}" for role, name in event.models.items()]
+            if event.forked_from:
+                counts = " and ".join(f"{event.shared[what]} {what}" for what in ("replies", "rollouts"))
+                lines.append(f"  A fork: it shares {counts} of {plain(event.forked_from)}, where they still fit.")
             mark = ["SIMULATED MODELS: their numbers say nothing about real ones."] if event.simulated else []
             return "\n".join(mark + lines)
         case Warned():

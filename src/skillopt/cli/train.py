@@ -17,6 +17,7 @@ EPILOG = page(
         "skillopt train config.yaml",
         "skillopt train config.yaml --dry-run",
         "skillopt train config.yaml train.num_epochs=2 env.out_root=runs/two_epochs",
+        "skillopt train runs/first/config.yaml optimizer.learning_rate=4 --fork runs/second",
         "skillopt-train --config config.yaml --cfg-options train.num_epochs=2",
         "skillopt train config.yaml --json > events.jsonl",
     ),
@@ -29,6 +30,14 @@ def train(
     overrides: Overrides = None,
     config: ConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its price; ask no model.")] = False,
+    fork: Annotated[
+        str | None,
+        typer.Option(
+            "--fork",
+            metavar="DIRECTORY",
+            help="Keep the run in a new directory, and share what the run in env.out_root has paid for.",
+        ),
+    ] = None,
     json_events: Annotated[
         bool, typer.Option("--json", help="Print every event as a line of JSON, and nothing else.")
     ] = False,
@@ -41,7 +50,8 @@ def train(
 
     The run directory is env.out_root, or a new one below outputs. Run the same command again on the same directory and
     the run goes on where it stopped: what was recorded is never paid twice. Other settings or other data on the same
-    directory are an error that lists the differences.
+    directory are an error that lists the differences; more epochs go on with the run. With --fork they are a new run
+    that pays for nothing the run in env.out_root has paid for, as far as it still fits.
     """
     loaded = load(config_word, overrides, config)
     if dry_run:
@@ -53,7 +63,7 @@ def train(
     from skillopt.cli.progress import open_progress
 
     with open_progress(json_events=json_events) as progress:
-        outcome = asyncio.run(api.train(loaded, subscribers=[progress]))
+        outcome = asyncio.run(api.train(loaded, fork=fork, subscribers=[progress]))
     if not json_events:
         show_outcome(outcome)
     return outcome.state.exit_code

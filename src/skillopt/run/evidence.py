@@ -183,9 +183,13 @@ class EvidenceStore:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was recorded yet that was asked or measured."""
+        """Whether nothing was recorded yet that the run itself asked or measured."""
+        own = {table: "" if table == "given_up" else " WHERE origin = ''" for table in RECORDS}
         with self._guarded():
-            return not any(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in RECORDS)
+            return not any(
+                self._connection.execute(f"SELECT 1 FROM {table}{where} LIMIT 1").fetchone()
+                for table, where in own.items()
+            )
 
     def get_meta(self, name: str) -> str | None:
         """Return what is noted of the run under a name, such as its configuration's digest, or None."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
 from skillopt.run.evidence import EvidenceStore
+from skillopt.run.forking import EVIDENCE_NAME, Fork, check_fork, share_evidence
 from skillopt.run.formats import RUN_FILE, check_formats, write_run_file
 from skillopt.run.identity import claim, claim_models, extend, identity
 from skillopt.run.lock import locked
@@ -47,6 +48,7 @@ async def open_run(
     setup: Setup,
     *,
     directory: Path,
+    fork: Fork | None = None,
     subscribers: Sequence[Subscriber] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> AsyncGenerator[Run]:
@@ -55,6 +57,7 @@ async def open_run(
     Args:
         setup: What the run is made of.
         directory: The run directory; made where missing.
+        fork: Where the run shares with another one, where that is; None for a run that is no fork.
         subscribers: Told of every event.
         environment: Where keys are looked up.
 
@@ -63,9 +66,7 @@ async def open_run(
         ConfigError: If a model cannot be opened.
     """
     config = setup.config
-    make_directory(directory)
-    _refuse_foreign_files(directory)
-    with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
+    with _opened_evidence(directory, fork) as evidence:
         more_epochs = claim(evidence, setup)
         older_files = check_formats(directory) == "older"
         remove_partial_files(directory)
@@ -96,13 +97,28 @@ async def open_run(
                 yield run
 
 
+@contextmanager
+def _opened_evidence(directory: Path, fork: Fork | None) -> Generator[EvidenceStore]:
+    """Hold a run directory and its evidence, which a fork gets from its source first."""
+    if fork is None:
+        _refuse_foreign_files(directory)
+    else:
+        check_fork(fork)
+    make_directory(directory)
+    with locked(directory):
+        if fork is not None:
+            share_evidence(fork)
+        with EvidenceStore(directory / EVIDENCE_NAME) as evidence:
+            yield evidence
+
+
 _OWN_FILES = ("config.yaml", "split_manifest.json", RUN_FILE, *VIEWS)
 
 
 def _refuse_foreign_files(directory: Path) -> None:
     """Raise unless the directory is a run's or has nothing that a run would write over."""
     found = [name for name in _OWN_FILES if (directory / name).exists()]
-    if found and not (directory / "evidence.sqlite").exists():
+    if found and not (directory / EVIDENCE_NAME).exists():
         raise RunDirectoryError(
             f"{directory} is no run directory, and it has files that a run would write over: {', '.join(found)}",
             hint="Name another directory in env.out_root.",
@@ -134,4 +150,6 @@ def _started(run: Run, config: Config) -> RunStarted:
         tasks={"train": len(run.splits.train), "val": len(run.splits.val), "test": len(run.splits.test)},
         models={role: role_settings(config, role).name for role in ROLES},
         simulated=simulated(config),
+        forked_from="" if run.shared is None else run.shared.name,
+        shared={} if run.shared is None else run.shared.counts,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
-from skillopt.cli.pages import end_codes, page
+from skillopt.cli.pages import ERROR, end_codes, page
 
 if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
@@ -38,6 +38,7 @@ def train(
             help="Keep the run in a new directory, and share what the run in env.out_root has paid for.",
         ),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin a large training without being asked.")] = False,
     json_events: Annotated[
         bool, typer.Option("--json", help="Print every event as a line of JSON, and nothing else.")
     ] = False,
@@ -48,6 +49,8 @@ def train(
     lines. At the end: the scores of the seed skill and the best skill, the difference between the two documents, and
     where all of it lies.
 
+    On a terminal you are asked before a training begins that may cost much and that nothing limits (limits.dollars).
+
     The run directory is env.out_root, or a new one below outputs. Run the same command again on the same directory and
     the run goes on where it stopped: what was recorded is never paid twice. Other settings or other data on the same
     directory are an error that lists the differences; more epochs go on with the run. With --fork they are a new run
@@ -56,6 +59,11 @@ def train(
     loaded = load(config_word, overrides, config)
     if dry_run:
         return _show_plan(loaded)
+    if not (yes or json_events):
+        from skillopt.cli.confirming import confirmed
+
+        if not confirmed(loaded, fork=fork):
+            return ERROR
     import asyncio
 
     from skillopt import api

@@ -65,6 +65,10 @@ def test_the_start_says_what_is_trained_on_what() -> None:
     assert headline(started()) == ("Training run: 10 steps; tasks: train 5, val 3\n  target     a:b\n  optimizer  c:d")
     assert headline(started(total_steps=1, simulated=True)).startswith("SIMULATED MODELS: their numbers say nothing")
     assert "Training run: 1 step;" in headline(started(total_steps=1))
+    shared = {"replies": 3, "trajectories": 9, "rollouts": 7}
+    assert headline(started(forked_from="first", shared=shared)).endswith(
+        "\n  A fork: it shares 3 replies and 7 rollouts of first, where they still fit."
+    )
 
 
 def test_a_step_says_its_scores_as_counts_and_the_decision() -> None:

@@ -374,3 +374,11 @@ def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: P
     with EvidenceStore(tmp_path / "evidence.sqlite") as store:
         assert store.payments() == tuple(payments)
         assert store.empty, "a payment without a record answers nothing"
+
+
+def test_a_note_can_be_forgotten() -> None:
+    with EvidenceStore(Path(":memory:")) as evidence:
+        evidence.put_meta("name", "value")
+        evidence.remove_meta("name")
+        evidence.remove_meta("never there")
+        assert evidence.get_meta("name") is None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.runs import SMALL, read_json, write_run
+from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train
 from skillopt.config.load import load_config
@@ -129,3 +129,24 @@ async def test_files_of_somebody_else_are_never_written_over(tmp_path: Path) -> 
             pass
     assert [path.name for path in directory.iterdir()] == ["best_skill.md"]
     assert (directory / "best_skill.md").read_text("utf-8") == "my own"
+
+
+async def test_a_start_with_more_epochs_that_is_killed_before_it_took_the_directory_took_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F82: the shorter run plays its views anew, and the longer one can begin again."""
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    directory = (await train(config)).directory
+    before = views(directory)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("skillopt.run.opening.extend", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await train(config, ["train.num_epochs=2"])
+    await train(config)
+    assert views(directory) == before
+    outcome = await train(config, ["train.num_epochs=2"])
+    assert outcome.summary["total_steps"] == 2

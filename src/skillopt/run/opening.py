@@ -66,9 +66,10 @@ async def open_run(
         ConfigError: If a model cannot be opened.
     """
     config = setup.config
+    # Ahead of the evidence, which a newer version may have written too.
+    older_files = check_formats(directory) == "older"
     with _opened_evidence(directory, fork) as evidence:
         more_epochs = claim(evidence, setup)
-        older_files = check_formats(directory) == "older"
         remove_partial_files(directory)
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
         with EventLog(directory / "events.jsonl", subscribers) as events:

@@ -17,7 +17,7 @@ from tests.support.runs import SMALL, contents, read_json, views, write_run
 
 from skillopt.api import train
 from skillopt.config.load import load_config
-from skillopt.events import Event, RunStarted
+from skillopt.events import Event, RunEnded, RunStarted
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.outcome import Outcome
 from skillopt.simulation.server import SimulatedServer
@@ -117,11 +117,12 @@ async def test_another_model_shares_nothing_and_says_so(tmp_path: Path) -> None:
 def test_a_killed_run_is_shared_with_what_its_log_holds(tmp_path: Path) -> None:
     """The write-ahead log that a killed process leaves is read, and neither it nor the database is changed."""
     config = write_run(tmp_path)
-    asyncio.run(train(config))
-    with EvidenceStore(tmp_path / "run" / "evidence.sqlite") as evidence:
-        # As a process that is killed leaves it: the last note stands in the log alone.
-        evidence.put_meta("a note", "x" * 100)
-        shutil.copytree(tmp_path / "run", tmp_path / "killed")
+
+    def copy_it_as_a_kill_would_leave_it(event: Event) -> None:
+        if isinstance(event, RunEnded):
+            shutil.copytree(tmp_path / "run", tmp_path / "killed")
+
+    asyncio.run(train(config, subscribers=[copy_it_as_a_kill_would_leave_it]))
     before = {name: data for name, data in contents(tmp_path / "killed").items() if not name.endswith("-shm")}
     assert before["evidence.sqlite-wal"]
     fork = asyncio.run(train(config, [f"env.out_root={tmp_path / 'killed'}"], fork=tmp_path / "fork"))

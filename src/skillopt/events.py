@@ -27,6 +27,7 @@ class RunStarted:
         simulated: Whether any model is simulated, so that its numbers say nothing of real models.
         forked_from: Name of the run directory that a fork shares with; "" for a run that is none.
         shared: What a fork has from there: numbers of replies, trajectories and rollouts.
+        matching: How many of those replies and rollouts may answer it, by its models, tasks and environment.
     """
 
     run_directory: str
@@ -37,6 +38,7 @@ class RunStarted:
     simulated: bool
     forked_from: str = ""
     shared: Mapping[str, int] = field(default_factory=dict[str, int])
+    matching: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

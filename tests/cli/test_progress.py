@@ -66,8 +66,9 @@ def test_the_start_says_what_is_trained_on_what() -> None:
     assert headline(started(total_steps=1, simulated=True)).startswith("SIMULATED MODELS: their numbers say nothing")
     assert "Training run: 1 step;" in headline(started(total_steps=1))
     shared = {"replies": 3, "trajectories": 9, "rollouts": 7}
-    assert headline(started(forked_from="first", shared=shared)).endswith(
-        "\n  A fork: it shares 3 replies and 7 rollouts of first, where they still fit."
+    matching = {"replies": 0, "rollouts": 5}
+    assert headline(started(forked_from="first", shared=shared, matching=matching)).endswith(
+        "\n  A fork: it shares 3 replies and 7 rollouts of first; 0 and 5 match its set-up."
     )
 
 

@@ -60,6 +60,7 @@ async def test_a_fork_is_byte_for_byte_the_fresh_run_and_pays_for_what_is_new(tm
     (started,) = (event for event in told if isinstance(event, RunStarted))
     assert started.forked_from == "run"
     assert started.shared == {name: fork.summary["fork"][name] for name in ("replies", "trajectories", "rollouts")}
+    assert started.matching == {name: started.shared[name] for name in ("replies", "rollouts")}
     assert_it_says_what_it_saved(fork, whole=whole, paid=paid)
     assert 0 < paid < whole
 
@@ -93,6 +94,7 @@ async def test_a_fork_takes_no_failure_no_payment_no_time_and_no_day_of_prices(t
     with EvidenceStore(tmp_path / "run" / "evidence.sqlite") as evidence:
         evidence.put_meta("priced_on", "2024-02-29")
     with closing(sqlite3.connect(tmp_path / "run" / "evidence.sqlite")) as source:
+        source.execute("UPDATE replies SET request = 'torn' WHERE rowid = 1")
         source.execute("INSERT INTO given_up VALUES ('k', 'gate', 1, 1, 0, 0, '{}', '', '')")
         source.commit()
     await train(tmp_path / "config.yaml", fork=tmp_path / "fork")
@@ -105,13 +107,27 @@ async def test_a_fork_takes_no_failure_no_payment_no_time_and_no_day_of_prices(t
 
 
 async def test_another_model_shares_nothing_and_says_so(tmp_path: Path) -> None:
+    told: list[Event] = []
     await train(write_run(tmp_path))
     other = ["model.target.temperature=0.5", "model.optimizer.temperature=0.5"]
     async with SimulatedServer(SMALL) as server:
         names = [f"model.{role}={{name: compatible:{role}, base_url: {server.base_url}}}" for role in ROLES]
-        fork = await train(tmp_path / "config.yaml", [*names, *other], fork=tmp_path / "fork")
+        overrides = [*names, *other, "train.num_epochs=1"]
+        fork = await train(tmp_path / "config.yaml", overrides, fork=tmp_path / "fork", subscribers=[told.append])
     assert fork.summary["fork"]["used_records"] == 0
     assert fork.summary["fork"]["rollouts"] > 0
+    assert isinstance(told[0], RunStarted)
+    assert told[0].matching == {"replies": 0, "rollouts": 0}
+
+
+async def test_rollouts_of_tasks_that_are_no_more_do_not_match(tmp_path: Path) -> None:
+    told: list[Event] = []
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    await train(config)
+    await train(config, ["evaluation.sel_env_num=2"], fork=tmp_path / "fork", subscribers=[told.append])
+    assert isinstance(told[0], RunStarted)
+    assert 0 < told[0].matching["rollouts"] < told[0].shared["rollouts"]
+    assert told[0].matching["replies"] == told[0].shared["replies"] > 0
 
 
 def test_a_killed_run_is_shared_with_what_its_log_holds(tmp_path: Path) -> None:
@@ -176,7 +192,10 @@ def test_the_command_forks_and_says_what_it_saved(tmp_path: Path) -> None:
     summary = read_json(tmp_path / "fork" / "summary.json")
     counts = summary["fork"]
     assert code == summary["exit_code"]
-    assert f"A fork: it shares {counts['replies']} replies and {counts['rollouts']} rollouts of run" in said
+    fit = f"{counts['replies']} and {counts['rollouts']}"
+    assert (
+        f"A fork: it shares {counts['replies']} replies and {counts['rollouts']} rollouts of run; {fit} match" in said
+    )
     total = counts["replies"] + counts["rollouts"]
     assert f"Shared: {counts['used_records']} of {total} replies and rollouts of run were used:" in said
     assert f"{counts['used_calls']} calls, $0.00, that were not paid again" in said

@@ -86,8 +86,10 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
             lines = [f"Training {plain(event.run_directory)}: {steps}; tasks: {tasks}"]
             lines += [f"  {role:<10} {plain(name)}" for role, name in event.models.items()]
             if event.forked_from:
-                counts = " and ".join(f"{event.shared[what]} {what}" for what in ("replies", "rollouts"))
-                lines.append(f"  A fork: it shares {counts} of {plain(event.forked_from)}, where they still fit.")
+                kinds = ("replies", "rollouts")
+                counts = " and ".join(f"{event.shared[kind]} {kind}" for kind in kinds)
+                fit = " and ".join(str(event.matching[kind]) for kind in kinds)
+                lines.append(f"  A fork: it shares {counts} of {plain(event.forked_from)}; {fit} match its set-up.")
             mark = ["SIMULATED MODELS: their numbers say nothing about real ones."] if event.simulated else []
             return "\n".join(mark + lines)
         case Warned():

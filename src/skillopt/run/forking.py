@@ -20,12 +20,20 @@ from typing import Any
 from urllib.parse import quote
 
 from skillopt.config.env_settings import EnvSettings
+from skillopt.data.split_names import SPLIT_NAMES
 from skillopt.errors import RunDirectoryError
+from skillopt.evaluation.keys import measurement_protocol, rollout_key
+from skillopt.harness.chat import ChatHarness
+from skillopt.models.journal import reply_key
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, known_format, prepare
+from skillopt.run.evidence_json import request_from_json
 from skillopt.run.history import Record
 from skillopt.run.ledger import LedgerRow
 from skillopt.run.lock import LOCK_NAME
+from skillopt.run.models import Models
+from skillopt.run.setup import Setup
+from skillopt.types import Place
 
 EVIDENCE_NAME = "evidence.sqlite"
 _COPY_NAME = "evidence.fork.sqlite"
@@ -175,6 +183,40 @@ def share_evidence(fork: Fork) -> None:
             f"the evidence of {source} cannot be shared: {error}", hint=f"{_UNCHANGED} {advice}"
         ) from error
     copy.replace(evidence)
+
+
+def matching(directory: Path, setup: Setup, models: Models) -> dict[str, int]:
+    """Return how many of the copied replies and rollouts may answer a fork: those whose keys match its set-up.
+
+    A rollout matches with its skill, whatever that is, the task, what measures it and the target; a reply with its
+    question. Which skills and questions come up is for the run to show.
+
+    Args:
+        directory: The fork's, with its evidence.
+        setup: The fork's tasks and environment.
+        models: The fork's models.
+    """
+    protocol = measurement_protocol(setup.environment.identity, ChatHarness(models.target).identity)
+    tasks = {task.digest for name in SPLIT_NAMES for task in setup.splits[name]}
+
+    def rollout_matches(row: sqlite3.Row) -> bool:
+        digests = {"skill_digest": row["skill_digest"], "task_digest": row["task_digest"]}
+        return row["task_digest"] in tasks and rollout_key(protocol, **digests, repeat=row["repeat"]) == row["key"]
+
+    def reply_matches(row: sqlite3.Row) -> bool:
+        place = Place(row["stage"], row["epoch"], row["step"], row["place_index"], row["attempt"])
+        try:
+            request = request_from_json(row["request"], place)
+        except (ValueError, KeyError, TypeError):
+            return False  # What was asked stands there for people, and no checksum guards it.
+        return reply_key(row["role"], models.optimizer.identity, request) == row["key"]
+
+    kinds = {"replies": reply_matches, "rollouts": rollout_matches}
+    with _opened(directory / EVIDENCE_NAME, in_use=True) as evidence:
+        return {
+            table: sum(map(matches, evidence.execute(f"SELECT * FROM {table} WHERE origin != ''")))
+            for table, matches in kinds.items()
+        }
 
 
 def _copy(source: Path, copy: Path, *, in_use: bool) -> None:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from skillopt.config.schema import Config
 from skillopt.digests import digest
 from skillopt.errors import RunDirectoryError
 from skillopt.events import RunStarted, Warned
@@ -17,11 +16,11 @@ from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.forking import EVIDENCE_NAME, Fork, check_fork, share_evidence
+from skillopt.run.forking import EVIDENCE_NAME, Fork, check_fork, matching, share_evidence
 from skillopt.run.formats import RUN_FILE, check_formats, write_run_file
 from skillopt.run.identity import claim, claim_models, extend, identity
 from skillopt.run.lock import locked
-from skillopt.run.models import ROLES, open_models, role_settings, simulated
+from skillopt.run.models import ROLES, Models, open_models, role_settings, simulated
 from skillopt.run.plan import plan
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
@@ -90,7 +89,7 @@ async def open_run(
                 run = Run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
-                run.emit(_started(run, config))
+                run.emit(_started(run, setup, models))
                 if more_epochs:
                     run.warn(more_epochs.effect(config.optimizer, steps_per_epoch=run.steps_per_epoch))
                 for warning in plan(setup, accounts.prices).warnings:
@@ -143,7 +142,8 @@ def _priced_on(evidence: EvidenceStore) -> date:
     return date.fromisoformat(recorded)
 
 
-def _started(run: Run, config: Config) -> RunStarted:
+def _started(run: Run, setup: Setup, models: Models) -> RunStarted:
+    config = setup.config
     return RunStarted(
         run_directory=run.directory.name,
         total_steps=run.total_steps,
@@ -153,4 +153,5 @@ def _started(run: Run, config: Config) -> RunStarted:
         simulated=simulated(config),
         forked_from="" if run.shared is None else run.shared.name,
         shared={} if run.shared is None else run.shared.counts,
+        matching={} if run.shared is None else matching(run.directory, setup, models),
     )

@@ -119,6 +119,7 @@ def test_an_override_becomes_a_layer(override: str, values: object) -> None:
             "max_tokens=3",
             "several sections\nWrite model.optimizer.max_tokens or model.target.max_tokens or skill.max_tokens",
         ),
+        (f"env{'.a' * 40}=3", "at most 32 keys in a row, not 41"),
         ("batch_sise=3", "unknown setting batch_sise\nDid you mean train.batch_size"),
         ("optimizer_model=x", "unknown setting optimizer_model\nwrite model.optimizer"),
         ("edit_budget=3", "write optimizer.learning_rate"),

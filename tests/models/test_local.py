@@ -68,6 +68,23 @@ async def test_what_goes_out_is_reproducible_and_bounded_unless_set_otherwise(tm
         await warm.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system shows no other process's environment")
+async def test_the_server_gets_no_key_in_its_environment_or_command_line(tmp_path: Path, gguf: str) -> None:
+    """More 18: it needs none, and the engine is foreign code."""
+    environment = {**engine_environment(tmp_path), "OPENAI_API_KEY": "sk-planted-1", "HF_TOKEN": "planted-2"}
+    async with LocalServers(environment) as servers:
+        model = await open_local(RoleSettings(name=gguf), servers=servers)
+        (server,) = servers.running
+        process = Path(f"/proc/{server.process_id}")
+        seen = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+        key = server.key
+        await model.close()
+    assert b"xllamacpp" not in seen
+    assert b"local_server" in seen
+    assert b"planted" not in seen
+    assert key.encode() not in seen
+
+
 async def identity_of(name: str, environment: Mapping[str, str]) -> Mapping[str, JsonValue]:
     async with LocalServers(environment) as servers:
         model = await open_local(RoleSettings(name=name), servers=servers)

@@ -5,16 +5,20 @@ Command modules import what they need when they run, so that `--help` and errors
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from types import TracebackType
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from skillopt.cli import check, evaluate, init, models, noise, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
 from skillopt.cli.streams import replace_what_cannot_be_shown
+from skillopt.config.secrets import masked
 from skillopt.errors import LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
 from skillopt.text_files import plain
 
@@ -58,17 +62,17 @@ def skillopt(
 
 def main() -> None:
     """Run the `skillopt` command."""
-    sys.exit(run(sys.argv[1:]))
+    _end_with(sys.argv[1:])
 
 
 def main_train() -> None:
     """Run `skillopt-train` or `scripts/train.py`: the same as `skillopt train`."""
-    sys.exit(run(sys.argv[1:], _alone(train.train, train.EPILOG), program=Path(sys.argv[0]).name))
+    _end_with(sys.argv[1:], _alone(train.train, train.EPILOG), program=Path(sys.argv[0]).name)
 
 
 def main_eval() -> None:
     """Run `skillopt-eval`: the same as `skillopt eval`."""
-    sys.exit(run(sys.argv[1:], _alone(evaluate.evaluate, evaluate.EPILOG), program=Path(sys.argv[0]).name))
+    _end_with(sys.argv[1:], _alone(evaluate.evaluate, evaluate.EPILOG), program=Path(sys.argv[0]).name)
 
 
 def run(arguments: Sequence[str], application: typer.Typer = app, *, program: str = "skillopt") -> int:
@@ -130,4 +134,18 @@ def _report_misuse(error: typer.TyperException, called: str) -> int:
 
 
 def _print(text: str) -> None:
-    print(plain(text), file=sys.stderr)  # noqa: T201
+    print(plain(masked(text, os.environ)), file=sys.stderr)  # noqa: T201
+
+
+def _end_with(arguments: Sequence[str], application: typer.Typer = app, *, program: str = "skillopt") -> NoReturn:
+    """Run a command and end the process with its exit code; a traceback is shown without keys."""
+    try:
+        code = run(arguments, application, program=program)
+    finally:
+        sys.excepthook = _show_crash  # not earlier: typer puts a hook of its own there
+    sys.exit(code)
+
+
+def _show_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback; the message of an error may hold the key that it stumbled over."""
+    _print("".join(traceback.format_exception(kind, error, trace)).rstrip())

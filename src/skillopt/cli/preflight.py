@@ -13,12 +13,13 @@ from skillopt.cli.terminal import say
 from skillopt.errors import UnusableReplyError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.prices import Prices
+from skillopt.models.providers import key_notes
 from skillopt.models.reply_text import read_json
 from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.measuring import open_evaluator
-from skillopt.run.models import Models, open_models, role_settings
+from skillopt.run.models import ROLES, Models, open_models, role_settings
 from skillopt.run.setup import Setup
 from skillopt.step.replies import EditsReply
 from skillopt.text_files import plain
@@ -37,6 +38,9 @@ async def ask_models(setup: Setup) -> None:
         ModelError: If a model does not answer; the message holds the provider's words.
         MeasurementError: If the target's answer could not be had or scored.
     """
+    for role in ROLES:
+        for note in key_notes(role, role_settings(setup.config, role), os.environ):
+            say(f"warning: {note}", style="yellow")
     accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()))
     async with open_models(setup.config, accounts, environment=os.environ, on_retry=_on_retry) as models:
         await _ask_target(setup, models)

@@ -17,9 +17,9 @@ from skillopt.config.paths import expanded
 from skillopt.config.provenance import COMMAND_LINE, KeyPath, Layer, Origin
 from skillopt.config.public_keys import advice
 from skillopt.config.schema import Config
-from skillopt.config.secrets import HIDDEN, found_secrets
+from skillopt.config.secrets import HIDDEN, dotted, found_secrets, looks_secret
 from skillopt.config.validation import nearest, nearest_key
-from skillopt.config.yaml_text import read_document, read_value
+from skillopt.config.yaml_text import DEEPEST, read_document, read_value
 from skillopt.errors import ConfigError, UsageError
 from skillopt.types import JsonValue
 
@@ -79,11 +79,18 @@ def override_layer(override: str) -> Layer:
             f"the setting that begins with {told!r} has not the form section.key=value",
             hint="Write it without spaces around the equals sign, such as train.batch_size=20.",
         )
+    if looks_secret(key) or any(map(looks_secret, key.split("."))):
+        raise UsageError(
+            f"the setting {dotted(tuple(key.split('.')))} is refused and not shown: a key or token stands there",
+            hint="Keys and tokens are read from the environment only; name the variable in api_key_env.",
+        )
     try:
         value = read_value(text)
     except UsageError as error:
         raise UsageError(f"{key}: {error.message}", hint=error.hint) from None
     path = tuple(key.split(".")) if "." in key else _full_path(key)
+    if len(path) > DEEPEST:
+        raise UsageError(f"a setting has at most {DEEPEST} keys in a row, not {len(path)}")
     origins = {path[:length]: COMMAND_LINE for length in range(1, len(path) + 1)}
     if isinstance(value, dict):
         origins.update(dict.fromkeys(_paths(value, path), COMMAND_LINE))

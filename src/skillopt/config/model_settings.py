@@ -26,7 +26,8 @@ class RoleSettings(Section):
     name: str
     """`provider:model`, such as `openai:gpt-5.5`, `ollama:qwen3`, `local:qwen2.5-coder-1.5b` or `compatible:any`."""
     base_url: str | None = None
-    """Address of the API up to and including `/v1`; by default the provider's own."""
+    """Address of the API up to and including `/v1`; by default the provider's own. The provider's own key is sent to no
+    other host than the provider's or this machine: there, `api_key_env` must name the key."""
     api_key_env: str | None = None
     """Name of the environment variable that holds the key; by default the provider's own. Never the key itself."""
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -18,6 +19,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from skillopt.concurrency import call_in_thread, map_ordered
+from skillopt.config.secrets import masked
 from skillopt.deadline import Deadline
 from skillopt.environments.base import Environment, EnvironmentSettings, Presentation
 from skillopt.errors import MeasurementError, TransientModelError, UnusableReplyError
@@ -250,12 +252,12 @@ def _own(task: Task) -> Task:
 
 
 def _words(error: BaseException) -> str:
-    """What an exception says, bounded; foreign ones may say nothing, or raise when they are asked."""
+    """What an exception says, bounded and without keys; foreign ones may say nothing, or raise when they are asked."""
     try:
         said = str(error)
     except Exception:  # noqa: BLE001 - the type is recorded, and there are no words
         said = ""
-    return said[:_MOST_WORDS] or f"a {type(error).__name__} without a message"
+    return masked(said[:_MOST_WORDS], os.environ) or f"a {type(error).__name__} without a message"
 
 
 _MOST_WORDS = 2000

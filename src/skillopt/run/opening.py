@@ -13,6 +13,7 @@ from skillopt.digests import digest
 from skillopt.errors import RunDirectoryError
 from skillopt.events import RunStarted, Warned
 from skillopt.models.prices import Prices
+from skillopt.models.providers import key_notes
 from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
@@ -80,7 +81,7 @@ async def open_run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
                 run.emit(_started(run, config))
-                for warning in plan(setup, accounts.prices).warnings:
+                for warning in (*plan(setup, accounts.prices).warnings, *_key_notes(config, environment)):
                     run.warn(warning)
                 yield run
 
@@ -104,6 +105,10 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunDirectoryError(f"{directory}: cannot be made: {error.strerror}") from error
+
+
+def _key_notes(config: Config, environment: Mapping[str, str]) -> list[str]:
+    return [note for role in ROLES for note in key_notes(role, role_settings(config, role), environment)]
 
 
 def _priced_on(evidence: EvidenceStore) -> date:

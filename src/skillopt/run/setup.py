@@ -14,6 +14,7 @@ from skillopt.environments.base import Environment, EnvironmentSettings
 from skillopt.environments.load import load_environment
 from skillopt.errors import ConfigError, EnvironmentLoadError, SkillOptError
 from skillopt.evaluation.acceptance import AcceptanceRule, load_acceptance
+from skillopt.run.content_warnings import content_warnings
 from skillopt.skill.document import Skill
 from skillopt.types import Task
 
@@ -66,10 +67,11 @@ def prepare(loaded: LoadedConfig) -> Setup:
         test_env_num=config.evaluation.test_env_num,
     )
     tasks = (*splits.train, *splits.val, *splits.test)
-    warnings = (*splits.warnings, *_checked(environment, tasks))
+    skill = _seed_skill(loaded)
+    warnings = (*splits.warnings, *_checked(environment, tasks), *content_warnings(skill, tasks))
     rule = config.evaluation.acceptance
     acceptance = None if rule is None else load_acceptance(rule)
-    return Setup(loaded, splits, environment, _seed_skill(loaded), warnings, acceptance)
+    return Setup(loaded, splits, environment, skill, warnings, acceptance)
 
 
 def _checked(environment: Environment[EnvironmentSettings], tasks: Sequence[Task]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any
 import typer
 
 from skillopt.cli.main import app
-from skillopt.cli.pages import END_STATES, ERROR, ERRORS, INTERRUPTED, MISUSE, end_codes
+from skillopt.cli.pages import END_STATES, ERROR, ERRORS, MISUSE, TERMINATED, end_codes
 from skillopt.config.presets import PRESETS
 from skillopt.config.schema import Config
 from skillopt.config.table import SettingDescription, settings_reference
@@ -90,17 +90,18 @@ def exit_codes() -> str:
     """Return the table of exit codes with what to do about each."""
     rows = [(str(state.exit_code), f"`{state}`", END_STATES[state], state.advice) for state in EndState]
     advice = {
-        ERROR: "The message names the setting, the file or the line. What was recorded is kept.",
+        ERROR: "The message says what, where and what to do. What was recorded is kept.",
         MISUSE: "The message says what could not be read; `--help` shows what there is.",
-        INTERRUPTED: "What was recorded is kept: run the same command again and it goes on.",
+        TERMINATED: EndState.INTERRUPTED.advice,
     }
-    rows += [(str(code), "", ERRORS[code], advice[code]) for code in advice]
+    states = {TERMINATED: f"`{EndState.INTERRUPTED}`"}
+    rows += [(str(code), states.get(code, ""), ERRORS[code], advice[code]) for code in advice]
     return _table(("code", "end of a training", "meaning", "what to do"), sorted(rows, key=lambda row: int(row[0])))
 
 
 def exit_codes_in_short() -> str:
     """Return the exit codes with their meaning, a line each."""
-    meanings = {**end_codes(), **ERRORS}
+    meanings = {**ERRORS, **end_codes()}
     return _table(("code", "meaning"), [(str(code), meanings[code]) for code in sorted(meanings)])
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from skillopt.digests import text_digest
-from skillopt.errors import RunDirectoryError
+from skillopt.disk import refused
 
 _READABLE_LENGTH = 40
 """Most characters of an identifier that its file name shows; below every file system's limit even at 4 bytes each."""
@@ -52,7 +52,7 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
         return
     # In the same directory, since a rename is atomic only within a file system.
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
-    try:
+    with refused(f"{path} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with partial.open("xb") as file:
@@ -62,15 +62,12 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
                     os.fsync(file.fileno())
             partial.replace(path)
         except BaseException:
-            partial.unlink(missing_ok=True)
+            # What stopped the writing may also keep the half from being removed; the next start does it.
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
             raise
         if durable:
             _sync_directory(path.parent)
-    except OSError as error:
-        raise RunDirectoryError(
-            f"{path} cannot be written: {error.strerror or error}",
-            hint="Make room or give the directory write permission, then run the same command again.",
-        ) from error
 
 
 def write_json_atomically(path: Path, value: object) -> None:
@@ -92,10 +89,14 @@ def remove_partial_files(directory: Path) -> None:
     """Remove what a process that was killed while it wrote has left in a directory or below it.
 
     Nobody else may be writing there.
+
+    Raises:
+        RunDirectoryError: If one cannot be removed.
     """
-    for path in directory.rglob(".*.partial"):
-        if _PARTIAL_NAME.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+    with refused(f"{directory} cannot be cleared of half-written files"):
+        for path in directory.rglob(".*.partial"):
+            if _PARTIAL_NAME.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
 
 def plain(text: str) -> str:

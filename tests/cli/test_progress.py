@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from typing import Any
 
 import pytest
 
-from skillopt.cli.progress import JsonLines, Lines, headline, open_progress, percent, spent_line
+from skillopt.cli.progress import Lines, headline, open_progress, percent, spent_line
 from skillopt.events import (
     EpochStageCommitted,
     RunEnded,
@@ -140,16 +138,6 @@ def test_json_lines_count_from_zero(capsys: pytest.CaptureFixture[str]) -> None:
         (0, "Warned", "日本"),
         (1, "Warned", "b"),
     ]
-
-
-def test_json_lines_go_on_when_their_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, writer = os.pipe()
-    with os.fdopen(writer, "w") as out:
-        monkeypatch.setattr(sys, "stdout", out)
-        os.close(reader)
-        show = JsonLines()
-        show(Warned("nobody reads"))
-        show(Warned("nobody minds"))
 
 
 def test_a_score_over_several_passes_says_how_far_they_lie_apart() -> None:

@@ -215,7 +215,9 @@ async def test_ctrl_c_is_a_message_and_130_and_the_run_goes_on(tmp_path: Path) -
             process.send_signal(signal.SIGINT)
             _, error = await asyncio.to_thread(process.communicate)
         assert process.returncode == 130
-        assert error.decode() == "interrupted; what was recorded is kept: run the same command again to go on\n"
+        assert error.decode() == (
+            "interrupted (SIGINT)\nWhat was recorded is kept: run the same command again to go on.\n"
+        )
         go_on.set()
         assert await asyncio.to_thread(run, ["train", str(stopped)]) == 0
         in_all = len(server.calls) - 1  # the one that was held was asked again

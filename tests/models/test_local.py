@@ -187,6 +187,16 @@ async def test_a_cancelled_start_leaves_no_process(tmp_path: Path, gguf: str) ->
         os.kill(int(started.read_text("utf-8")), 0)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has process groups")
+async def test_what_is_sent_to_all_processes_of_a_job_is_the_parents_to_hear(tmp_path: Path, gguf: str) -> None:
+    """`timeout` and terminals signal the whole group; calls in flight then still get their answers."""
+    async with LocalServers(engine_environment(tmp_path)) as servers:
+        model = await open_local(RoleSettings(name=gguf), servers=servers)
+        (server,) = servers.running
+        assert os.getpgid(server.process_id) == server.process_id
+        await model.close()
+
+
 @pytest.mark.local_model
 async def test_the_real_model_replies_the_same_twice() -> None:
     async with LocalServers(os.environ) as servers:

@@ -374,3 +374,16 @@ def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: P
     with EvidenceStore(tmp_path / "evidence.sqlite") as store:
         assert store.payments() == tuple(payments)
         assert store.empty, "a payment without a record answers nothing"
+
+
+def test_what_is_written_into_a_directory_that_was_moved_is_an_error(tmp_path: Path) -> None:
+    """A file without a name goes on living, and what is paid into it would be lost without a word."""
+    run = tmp_path / "run"
+    run.mkdir()
+    with EvidenceStore(run / "evidence.sqlite") as evidence:
+        evidence.put_given_up("one", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
+        run.rename(tmp_path / "elsewhere")
+        with pytest.raises(RunDirectoryError, match="was moved or removed"):
+            evidence.put_given_up("two", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
+    with EvidenceStore(tmp_path / "elsewhere" / "evidence.sqlite") as evidence:
+        assert evidence.get_given_up("two", Place("gate")) is not None

@@ -43,6 +43,7 @@ def check(
 
     from skillopt.cli.planning import show_plan
     from skillopt.cli.preflight import ask_models
+    from skillopt.cli.signals import ending_in_order
     from skillopt.cli.terminal import say
     from skillopt.models.prices import Prices
     from skillopt.run.models import simulated
@@ -60,7 +61,8 @@ def check(
     if known_models:
         say("SIMULATED MODELS: what they answer says nothing about real ones.")
     if not offline:
-        asyncio.run(ask_models(setup))
+        with ending_in_order():
+            asyncio.run(ask_models(setup))
     show_plan(plan(setup, Prices(setup.config.model, on=datetime.now(UTC).date())))
     return 0
 

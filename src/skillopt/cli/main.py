@@ -14,8 +14,9 @@ import typer
 
 from skillopt.cli import check, evaluate, init, models, noise, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
-from skillopt.cli.streams import replace_what_cannot_be_shown
-from skillopt.errors import LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
+from skillopt.cli.streams import enduring_output
+from skillopt.disk import is_refusal, refusal
+from skillopt.errors import Interrupted, LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
 from skillopt.text_files import plain
 
 
@@ -74,17 +75,27 @@ def main_eval() -> None:
 def run(arguments: Sequence[str], application: typer.Typer = app, *, program: str = "skillopt") -> int:
     """Run a command and return its exit code.
 
-    An error that a person can act on is one message on standard error. Anything else is a fault of ours and keeps its
-    traceback.
+    An error that a person can act on is one message on standard error, and so is what the disk or the system refuses.
+    Anything else is a fault of ours and keeps its traceback. Output that could not be delivered is said at the end, and
+    the code is then not 0.
 
     Args:
         arguments: The command line without the program's name.
         application: The command or commands.
         program: The program's name, for messages.
     """
+    with enduring_output() as output:
+        code = _run(arguments, application, program)
+        output.flush()
+        if output.lost is not None:
+            _print(f"error: standard output could not be written ({output.lost.strerror}), and a part of it is lost")
+            code = code or ERROR
+    return code
+
+
+def _run(arguments: Sequence[str], application: typer.Typer, program: str) -> int:
     # Everything after `--cfg-options` is an override, as trailing words are, so the flag itself says nothing more.
     words = [word for word in arguments if word != "--cfg-options"]
-    replace_what_cannot_be_shown()
     try:
         result = application(words, prog_name=program, standalone_mode=False)
     except SkillOptError as error:
@@ -92,6 +103,10 @@ def run(arguments: Sequence[str], application: typer.Typer = app, *, program: st
     except typer.TyperException as error:
         named = words[:1] if any(known.name in words[:1] for known in application.registered_commands) else []
         return _report_misuse(error, " ".join([program, *named]))
+    except OSError as error:
+        if not is_refusal(error):
+            raise
+        return _report(refusal(error, str(error.filename or "the system refused something")))
     except KeyboardInterrupt:
         result = INTERRUPTED
     if result == INTERRUPTED:
@@ -100,6 +115,9 @@ def run(arguments: Sequence[str], application: typer.Typer = app, *, program: st
 
 
 def _report(error: SkillOptError) -> int:
+    if isinstance(error, Interrupted):
+        _print(str(error))
+        return error.exit_code
     _print(f"error: {error}")
     if isinstance(error, UsageError):
         return MISUSE
@@ -131,3 +149,7 @@ def _report_misuse(error: typer.TyperException, called: str) -> int:
 
 def _print(text: str) -> None:
     print(plain(text), file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from skillopt.cli.terminal import say
 from skillopt.errors import UnusableReplyError
+from skillopt.interruption import interruptible
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.prices import Prices
 from skillopt.models.reply_text import read_json
@@ -36,9 +37,11 @@ async def ask_models(setup: Setup) -> None:
     Raises:
         ModelError: If a model does not answer; the message holds the provider's words.
         MeasurementError: If the target's answer could not be had or scored.
+        Interrupted: If a signal asked to end.
     """
     accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()))
-    async with open_models(setup.config, accounts, environment=os.environ, on_retry=_on_retry) as models:
+    opening = open_models(setup.config, accounts, environment=os.environ, on_retry=_on_retry)
+    async with interruptible(), opening as models:
         await _ask_target(setup, models)
         await _ask_optimizer(setup, models)
 

@@ -5,12 +5,11 @@ All three are subscribers of the event log and know nothing of the run but its e
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from skillopt.cli.streams import discard, is_live
+from skillopt.cli.streams import is_live
 from skillopt.cli.terminal import say
 from skillopt.events import (
     EpochStageCommitted,
@@ -49,10 +48,7 @@ class JsonLines:
 
     def __call__(self, event: Event) -> None:
         """Print an event."""
-        try:
-            print(event_json(event, sequence=self._sequence), flush=True)  # noqa: T201 - this is the command's output
-        except BrokenPipeError:
-            discard(sys.stdout)
+        print(event_json(event, sequence=self._sequence), flush=True)  # noqa: T201 - this is the command's output
         self._sequence += 1
 
 

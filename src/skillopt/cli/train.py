@@ -59,11 +59,15 @@ def train(
     from skillopt import api
     from skillopt.cli.closing import show_outcome
     from skillopt.cli.progress import open_progress
+    from skillopt.cli.signals import ending_in_order
+    from skillopt.run.outcome import EndState
 
-    with open_progress(json_events=json_events) as progress:
+    with ending_in_order() as interruption, open_progress(json_events=json_events) as progress:
         outcome = asyncio.run(api.train(loaded, subscribers=[progress]))
     if not json_events:
         show_outcome(outcome)
+    if outcome.state is EndState.INTERRUPTED:
+        raise interruption.error()  # It knows the signal, which has a code of its own.
     return outcome.state.exit_code
 
 

@@ -80,6 +80,8 @@ class LocalServer:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=log,
+            # What is sent to all processes of a terminal, or of a job, is the run's to hear: it ends its server itself.
+            start_new_session=True,
             # Threads that spin while they wait fall to a quarter of their speed where the processors are shared.
             env={"OMP_WAIT_POLICY": "passive", **environment},
         )

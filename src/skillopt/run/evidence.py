@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeAlias, TypeVar
 
+from skillopt.disk import OpenedFile
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Payment
@@ -54,8 +55,8 @@ _PAYMENT_COLUMNS = (
 _DISK_ADVICE = {
     "SQLITE_FULL": "Free some space on the disk and start again: nothing that was recorded is lost.",
     "SQLITE_IOERR": "Check the disk and its free space, and start again: nothing that was recorded is lost.",
-    "SQLITE_READONLY": "The run directory must be writable.",
-    "SQLITE_CANTOPEN": "The run directory must exist and be writable.",
+    "SQLITE_READONLY": "The run directory, this file and those beside it that begin with its name must be writable.",
+    "SQLITE_CANTOPEN": "The run directory must exist and be writable, and not too many files be open (`ulimit -n`).",
     "SQLITE_BUSY": "Another process is using this run; wait for it or stop it.",
     "SQLITE_LOCKED": "Another process is using this run; wait for it or stop it.",
 }
@@ -92,6 +93,8 @@ class EvidenceStore:
         except BaseException:
             self._connection.close()
             raise
+        # A database in memory has no place.
+        self._opened = OpenedFile.at(path) if path.exists() else None
 
     def __enter__(self) -> Self:
         return self
@@ -221,6 +224,11 @@ class EvidenceStore:
 
     def _record(self, table: str, key: str, text: str, **values: Value) -> None:
         """Write a record and what was paid for it; the first one under a key stands."""
+        self._write_record(table, key, text, values)
+        if self._opened is not None:
+            self._opened.check_in_place()
+
+    def _write_record(self, table: str, key: str, text: str, values: Mapping[str, Value]) -> None:
         row = {"key": key, **values, RECORDS[table]: text, "recorded_at": _now(), "checksum": checksum(key, text)}
         paying = self._paying.get()
         with self._guarded():

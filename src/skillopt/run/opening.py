@@ -10,6 +10,7 @@ from pathlib import Path
 
 from skillopt.config.schema import Config
 from skillopt.digests import digest
+from skillopt.disk import refused
 from skillopt.errors import RunDirectoryError
 from skillopt.events import RunStarted, Warned
 from skillopt.models.prices import Prices
@@ -63,7 +64,7 @@ async def open_run(
     config = setup.config
     make_directory(directory)
     _refuse_foreign_files(directory)
-    with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
+    with locked(directory, command="train"), EvidenceStore(directory / "evidence.sqlite") as evidence:
         claim(evidence, setup)
         remove_partial_files(directory)
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
@@ -100,10 +101,8 @@ def _refuse_foreign_files(directory: Path) -> None:
 
 def make_directory(directory: Path) -> None:
     """Make a directory with its parents; raises `RunDirectoryError` where that is not possible."""
-    try:
+    with refused(f"{directory} cannot be made"):
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunDirectoryError(f"{directory}: cannot be made: {error.strerror}") from error
 
 
 def _priced_on(evidence: EvidenceStore) -> date:

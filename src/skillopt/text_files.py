@@ -12,7 +12,8 @@ import os
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from pathlib import Path
 
 from skillopt.digests import text_digest
@@ -26,6 +27,8 @@ _NAME_LENGTH = 60
 
 _DIGEST_LENGTH = 12
 """Hexadecimal digits that tell file names apart."""
+
+_written: ContextVar[set[Path] | None] = ContextVar("written", default=None)
 
 _NOT_PLAIN_ASCII = re.compile(r"[^\n\t -~]")
 _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
@@ -48,6 +51,9 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
         RunDirectoryError: If the file cannot be written, with the path and the system's reason.
     """
     content = text.encode("utf-8", "backslashreplace")
+    written = _written.get()
+    if written is not None:
+        written.add(path)
     if _holds(path, content):
         return
     # In the same directory, since a rename is atomic only within a file system.
@@ -86,6 +92,24 @@ def write_json_atomically(path: Path, value: object) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     # Outside of its texts, JSON holds no control character but the line end.
     write_text_atomically(path, _replaced(text, lambda char: json.dumps(char)[1:-1]) + "\n")
+
+
+@contextlib.contextmanager
+def holding_nothing_else(directory: Path) -> Generator[None]:
+    """Remove from a directory, at the end of the block, every file that was not written in the block.
+
+    What an earlier writer left there would pass for something of this one. Nothing is removed first, so a writer that
+    is killed again and again gets further each time. Where the block fails, everything stays.
+    """
+    written: set[Path] = set()
+    token = _written.set(written)
+    try:
+        yield
+    finally:
+        _written.reset(token)
+    for path in directory.rglob("*"):
+        if path not in written and (path.is_symlink() or not path.is_dir()):
+            path.unlink(missing_ok=True)
 
 
 def remove_partial_files(directory: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from skillopt.api import train
 
 PRELOADED = [
+    "benchmarks.kill.child",
     "pytest",
     "skillopt.api",
     "skillopt.models.client",

@@ -73,11 +73,15 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         sqlite3.Error: If it cannot be read or written.
     """
     execute = connection.execute
+    tables = _tables(connection)
+    if tables:
+        # Ahead of the next line, which writes into the file: it may be somebody else's.
+        known_format(connection, path, tables=tables)
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = FULL")
     execute("BEGIN IMMEDIATE")
     try:
-        tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = _tables(connection)
         if tables and known_format(connection, path, tables=tables) == "1":
             _upgrade_from_1(connection)
         # Tables that came later are made in an older file too.
@@ -109,13 +113,18 @@ def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]
 
 
 DAMAGE_ADVICE: Final = (
-    "Put back a copy of it, or move the whole run directory away: it then starts anew and pays again."
+    "Put back a copy of it, or let `skillopt recover RUN_DIRECTORY` keep what can be read of it: the damaged file is "
+    "moved aside, and only what was lost is paid again. Or move the whole run directory away: it then starts anew."
 )
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def _upgrade_from_1(connection: sqlite3.Connection) -> None:
     execute = connection.execute
-    tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = _tables(connection)
     connection.create_function("checksum", 2, checksum, deterministic=True)
     for table in sorted(tables & RECORDS.keys()):
         execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")

@@ -20,6 +20,7 @@ from skillopt.run.evidence import EvidenceStore
 from skillopt.run.identity import claim, claim_models, identity
 from skillopt.run.lock import locked
 from skillopt.run.models import ROLES, open_models, role_settings, simulated
+from skillopt.run.own_files import EVIDENCE_NAME, clear_the_way, refuse_emptied, refuse_foreign_files
 from skillopt.run.plan import plan
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
@@ -62,10 +63,13 @@ async def open_run(
     """
     config = setup.config
     make_directory(directory)
-    _refuse_foreign_files(directory)
-    with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
+    refuse_foreign_files(directory)
+    with locked(directory), EvidenceStore(directory / EVIDENCE_NAME) as evidence:
+        if evidence.empty:
+            refuse_emptied(directory)
         claim(evidence, setup)
         remove_partial_files(directory)
+        renamed = clear_the_way(directory)
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
         with EventLog(directory / "events.jsonl", subscribers) as events:
 
@@ -80,22 +84,9 @@ async def open_run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
                 run.emit(_started(run, config))
-                for warning in plan(setup, accounts.prices).warnings:
+                for warning in (*renamed, *plan(setup, accounts.prices).warnings):
                     run.warn(warning)
                 yield run
-
-
-_OWN_FILES = ("config.yaml", "best_skill.md", "history.json", "summary.json", "split_manifest.json", "skills", "steps")
-
-
-def _refuse_foreign_files(directory: Path) -> None:
-    """Raise unless the directory is a run's or has nothing that a run would write over."""
-    found = [name for name in _OWN_FILES if (directory / name).exists()]
-    if found and not (directory / "evidence.sqlite").exists():
-        raise RunDirectoryError(
-            f"{directory} is no run directory, and it has files that a run would write over: {', '.join(found)}",
-            hint="Name another directory in env.out_root.",
-        )
 
 
 def make_directory(directory: Path) -> None:

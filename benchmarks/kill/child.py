@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.api import train
-from skillopt.events import Event, StageStarted
+from skillopt.events import EpochStageCommitted, Event, StageStarted
 from skillopt.models.client import CompatibleClient
 from skillopt.run.event_log import EventLog
 
@@ -152,6 +152,9 @@ def _watch_events(gun: Gun) -> None:
         gun.pass_by("before an event")
         emit(log, event)
         gun.pass_by("after an event")
+        if isinstance(event, EpochStageCommitted):
+            # The meta skill, which has one call only, does not say that it begins.
+            gun.enter("meta_skill" if event.stage == "slow_update" else "the end of an epoch")
 
     EventLog.emit = watched  # type: ignore[method-assign]
 

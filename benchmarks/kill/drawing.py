@@ -17,11 +17,12 @@ def draw_settings(draw: random.Random) -> dict[str, Any]:
     """Draw a training of three epochs of two steps in which every stage occurs."""
     return {
         "train.num_epochs": 3,
-        "train.batch_size": 5,
-        "gradient.minibatch_size": draw.choice((2, 4)),
+        "train.batch_size": 6,
+        "gradient.minibatch_size": draw.choice((2, 3)),
         "train.sampling": draw.choice(("all", "unsolved")),
         "model.target.concurrency": draw.randint(1, 4),
         "model.optimizer.concurrency": draw.randint(1, 4),
+        "optimizer.learning_rate": draw.choice((1, 1, 2)),
         "optimizer.lr_scheduler": draw.choice(("cosine", "constant", "linear")),
         "optimizer.redraw": draw.choice((0, 1)),
         "optimizer.slow_update_gate_with_selection": draw.choice((True, False)),

@@ -29,8 +29,8 @@ from skillopt.simulation.target import SimulatedTarget
 from skillopt.simulation.weather import Call
 from skillopt.simulation.world import World
 
-WORLD = World(5, rules=4, tasks=20)
-"""10 training, 5 selection and 5 test tasks: enough for every stage to have something to do."""
+WORLD = World(5, rules=9, tasks=24)
+"""12 training, 6 selection and 6 test tasks, and enough to learn for three epochs: no stage is left out for long."""
 
 RUNS_OF_ONE_KIND = 10
 """Killed runs that share their settings, and so one run that is never killed."""
@@ -94,7 +94,7 @@ class Harness:
         self._first_call = 0
         self.server = SimulatedServer(
             WORLD,
-            target=SimulatedTarget(WORLD, noise=0.1, lapse=0.2),
+            target=SimulatedTarget(WORLD, noise=0.2, lapse=0.1),
             optimizer=SimulatedOptimizer(WORLD),
             delay=self._on_call,
         )

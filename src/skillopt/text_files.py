@@ -28,7 +28,7 @@ _NAME_LENGTH = 60
 _DIGEST_LENGTH = 12
 """Hexadecimal digits that tell file names apart."""
 
-_written: ContextVar[set[Path] | None] = ContextVar("written", default=None)
+_written: ContextVar[set[str] | None] = ContextVar("written", default=None)
 
 _NOT_PLAIN_ASCII = re.compile(r"[^\n\t -~]")
 _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
@@ -53,7 +53,7 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
     content = text.encode("utf-8", "backslashreplace")
     written = _written.get()
     if written is not None:
-        written.add(path)
+        written.add(_as_files_are_named(path))
     if _holds(path, content):
         return
     # In the same directory, since a rename is atomic only within a file system.
@@ -95,20 +95,24 @@ def write_json_atomically(path: Path, value: object) -> None:
 
 
 @contextlib.contextmanager
-def holding_nothing_else(directory: Path) -> Generator[None]:
-    """Remove from a directory, at the end of the block, every file that was not written in the block.
+def holding_nothing_else(directory: Path, ours: Callable[[Path], bool]) -> Generator[None]:
+    """Remove from a directory, at the end of the block, every file of ours that was not written in the block.
 
     What an earlier writer left there would pass for something of this one. Nothing is removed first, so a writer that
     is killed again and again gets further each time. Where the block fails, everything stays.
+
+    Args:
+        directory: The directory.
+        ours: Whether a file is one that the block could have written.
     """
-    written: set[Path] = set()
+    written: set[str] = set()
     token = _written.set(written)
     try:
         yield
     finally:
         _written.reset(token)
     for path in directory.rglob("*"):
-        if path not in written and (path.is_symlink() or not path.is_dir()):
+        if ours(path) and _as_files_are_named(path) not in written and (path.is_symlink() or not path.is_dir()):
             path.unlink(missing_ok=True)
 
 
@@ -159,6 +163,11 @@ def _holds(path: Path, content: bytes) -> bool:
         return path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:
         return False
+
+
+def _as_files_are_named(path: Path) -> str:
+    """Return a path as every file system tells names apart: some keep neither letter case nor Unicode form."""
+    return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _sync_directory(directory: Path) -> None:

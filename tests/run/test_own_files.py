@@ -5,9 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.run.conftest import Finished
 
 from skillopt.errors import RunDirectoryError
-from skillopt.run.own_files import aside_name, clear_the_way, damaged_files, refuse_emptied, refuse_foreign_files
+from skillopt.run.own_files import (
+    aside_name,
+    clear_the_way,
+    damaged_files,
+    is_view,
+    refuse_emptied,
+    refuse_foreign_files,
+    remove_views,
+)
 
 
 def write(directory: Path, *names: str, content: str = "{}") -> None:
@@ -106,3 +115,26 @@ def test_the_names_of_what_is_moved_aside_are_free_and_come_back_in_order(tmp_pa
     assert names[-1].name == "evidence.sqlite.damaged-12"
     write(tmp_path, "evidence.sqlite.damaged-1-wal")
     assert [path.name for path in damaged_files(tmp_path)] == [f"evidence.sqlite.damaged-{n}" for n in range(1, 12)]
+
+
+def test_a_view_is_known_by_name_and_place(tmp_path: Path) -> None:
+    ours = ("history.json", "patches/patch_012_failure.json", "rollout/trajectories/any.md", "skills/skill_v0001.md")
+    others = ("evidence.sqlite", "notes.md", "mine.json", "run.lock", "rollout.aside-1/results.json", "noise.json")
+    assert all(is_view(tmp_path / name) for name in ours)
+    assert not any(is_view(tmp_path / name) for name in others)
+
+
+def test_views_are_removed_with_the_directories_that_are_empty_then(tmp_path: Path) -> None:
+    write(tmp_path, "step/a/results.json", "step/b/results.json", "step/b/mine.txt")
+    remove_views(tmp_path / "step")
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()] == [
+        "step/b/mine.txt"
+    ]
+    assert not (tmp_path / "step" / "a").exists()
+    remove_views(tmp_path / "none")
+
+
+def test_every_file_of_a_run_is_a_view_or_kept_apart(finished: Finished) -> None:
+    apart = {"evidence.sqlite", "run.lock"}
+    files = [path for path in finished.directory.rglob("*") if path.is_file()]
+    assert {path.name for path in files if not is_view(path)} <= apart

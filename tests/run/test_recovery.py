@@ -2,66 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from tests.support.runs import views, write_run
+from tests.support.replays import Whole, play_whole
+from tests.support.runs import views
 
-from skillopt.api import train
 from skillopt.errors import RunDirectoryError
-from skillopt.events import Event, RunEnded, Spent
 from skillopt.run.lock import locked
 from skillopt.run.recovery import Recovery, recover
 
 Damage: TypeAlias = Callable[[Path], None]
 
 
-@dataclass(frozen=True)
-class Whole:
-    """A run that ended, and its directory as it was just before the evidence was closed, log and all."""
-
-    config: Path
-    directory: Path
-    unclosed: Path
-
-    def copy(self, target: Path, *, unclosed: bool = False) -> Path:
-        """Return a copy of the run's directory."""
-        return shutil.copytree(self.unclosed if unclosed else self.directory, target)
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    folder = tmp_path_factory.mktemp("whole")
-    config, unclosed = write_run(folder), folder / "unclosed"
-
-    def copy(event: Event) -> None:
-        if isinstance(event, RunEnded):
-            shutil.copytree(folder / "run", unclosed)
-
-    outcome = asyncio.run(train(config, subscribers=[copy]))
-    assert unclosed.joinpath("evidence.sqlite-wal").stat().st_size > 0
-    return Whole(config, outcome.directory, unclosed)
-
-
-async def go_on(whole: Whole, run: Path) -> int:
-    """Play the run to its end, and return how many calls were paid."""
-    paid: list[int] = []
-
-    def watch(event: Event) -> None:
-        if isinstance(event, Spent):
-            paid.append(sum(event.paid_calls.values()))
-
-    await train(whole.config, [f"env.out_root={run}"], subscribers=[watch])
-    return paid[-1]
+    return play_whole(tmp_path_factory.mktemp("whole"))
 
 
 def calls(run: Path) -> set[str]:
@@ -124,7 +87,7 @@ async def test_what_is_whole_is_recovered_and_only_the_rest_is_paid_again(
     damage(evidence)
     damaged = evidence.read_bytes()
     with pytest.raises(RunDirectoryError) as raised:
-        await go_on(whole, run)
+        await whole.go_on(run)
     assert str(evidence) in str(raised.value)
     assert "skillopt recover" in str(raised.value)
     assert evidence.read_bytes() == damaged
@@ -133,7 +96,7 @@ async def test_what_is_whole_is_recovered_and_only_the_rest_is_paid_again(
     assert recovery.aside.read_bytes() == damaged
     missing = calls(whole.directory) - calls(run)
     assert len(missing) < len(calls(whole.directory)), "something was whole"
-    assert await go_on(whole, run) == len(missing)
+    assert await whole.go_on(run) == len(missing)
     assert shown(run) == shown(whole.directory)
     assert calls(run) >= calls(whole.directory) - missing
     assert recover(run).aside is None
@@ -155,7 +118,7 @@ async def test_a_log_that_is_cut_or_gone_loses_its_end_only(whole: Whole, tmp_pa
     log.write_bytes(log.read_bytes()[: int(share * log.stat().st_size)])
     (run / "history.json").unlink()
     left = calls(shutil.copytree(run, tmp_path / "copy")) if share else set[str]()
-    assert await go_on(whole, run) == len(calls(whole.directory) - left)
+    assert await whole.go_on(run) == len(calls(whole.directory) - left)
     assert shown(run) == shown(whole.directory)
 
 
@@ -164,11 +127,11 @@ async def test_a_log_whose_file_is_gone_holds_what_it_holds(whole: Whole, tmp_pa
     (run / "evidence.sqlite").write_bytes(b"")
     log = (run / "evidence.sqlite-wal").read_bytes()
     with pytest.raises(RunDirectoryError, match="is empty"):
-        await go_on(whole, run)
+        await whole.go_on(run)
     assert (run / "evidence.sqlite-wal").read_bytes() == log
     assert recover(run).aside == run / "evidence.sqlite.damaged-1"
     assert (run / "evidence.sqlite.damaged-1-wal").read_bytes() == log
-    assert await go_on(whole, run) == len(calls(whole.directory) - calls(run))
+    assert await whole.go_on(run) == len(calls(whole.directory) - calls(run))
     assert shown(run) == shown(whole.directory)
 
 
@@ -196,7 +159,7 @@ async def test_a_wrong_file_is_refused_and_left_as_it_is(
     damage(evidence)
     before = evidence.read_bytes() if evidence.is_file() else None
     with pytest.raises(RunDirectoryError, match=told):
-        await go_on(whole, run)
+        await whole.go_on(run)
     with pytest.raises(RunDirectoryError, match=r"recovered|read as evidence"):
         recover(run)
     assert (evidence.read_bytes() if evidence.is_file() else None) == before
@@ -281,7 +244,7 @@ async def test_a_recovery_that_is_killed_is_finished_by_the_next_one(
             recover(run)
     if stopped_at > 1:
         with pytest.raises(RunDirectoryError, match="skillopt recover"):
-            await go_on(whole, run)
+            await whole.go_on(run)
     recover(run)
     assert calls(run) == calls(reference)
     for end in ("", "-wal"):

@@ -1,10 +1,11 @@
 """The files of a run directory by name: which of them make it a run's, and what stands in the place of one.
 
-What they hold is known elsewhere: all of them but the evidence are views. Nothing here is ever deleted.
+What they hold is known elsewhere: all of them but the evidence are views. Nothing is removed that has not the name of one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -22,7 +23,7 @@ DAMAGED = "damaged"
 """What the name of evidence says that was moved aside by a recovery: `evidence.sqlite.damaged-1`."""
 
 _FILES = re.compile(
-    r"(best_skill|skill_v\d{4}|candidate_skill)\.md|events\.jsonl|config\.yaml"
+    r"(best_skill|skill_v\d{4}|candidate_skill)\.md|events\.jsonl|config\.yaml|ledger\.csv"
     r"|(history|summary|split_manifest|results|dropped_replies|merged_patch|ranked_edits|edit_apply_report|memorised"
     r"|step_record|slow_result|comparison_pairs|meta_skill_result|appendix_notes|lr_decision|rewrite_result"
     r"|patch_\d{3}_[a-z]+)\.json"
@@ -110,6 +111,27 @@ def clear_the_way(directory: Path) -> tuple[str, ...]:
     return tuple(said)
 
 
+def is_view(path: Path) -> bool:
+    """Whether a file has the name and the place of one that a run writes and can write again."""
+    ours = _FILES.fullmatch(path.name) or (path.parent.name == "trajectories" and path.suffix == ".md")
+    return bool(ours) and not any(_SET_ASIDE.search(part) for part in path.parts)
+
+
+def remove_views(directory: Path) -> None:
+    """Remove the views in a directory, and the directories that are empty then."""
+    paths = sorted(directory.rglob("*"), reverse=True)
+    for path in (*paths, directory):
+        # What cannot be removed cannot be written either, and then that is said.
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            elif is_view(path):
+                path.unlink()
+
+
+_SET_ASIDE = re.compile(r"\.aside-\d+$")
+
+
 def aside_name(path: Path, word: str) -> Path:
     """Return the first free name of the form `NAME.WORD-N` beside a path."""
     names = (path.with_name(f"{path.name}.{word}-{number}") for number in count(1))
@@ -119,7 +141,7 @@ def aside_name(path: Path, word: str) -> Path:
 def _in_the_way(directory: Path) -> Iterator[Path]:
     """Find them from the top down; below a directory that is none of ours, nothing is."""
     for path in sorted(directory.iterdir()):
-        if _FILES.fullmatch(path.name) or (directory.name == "trajectories" and path.suffix == ".md"):
+        if is_view(path):
             if path.is_dir():
                 yield path
         elif _DIRECTORIES.fullmatch(path.name):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_f
 from skillopt.run.epoch_records import CHANGED_BETWEEN_EPOCHS
 from skillopt.run.history import Record
 from skillopt.run.ledger import LedgerRow, ledger_csv
+from skillopt.run.own_files import is_view, remove_views
 from skillopt.run.step_files import write_draw_files, write_rollouts
 from skillopt.state import Measured, State
 from skillopt.text_files import holding_nothing_else, write_json_atomically, write_text_atomically
@@ -142,7 +142,7 @@ class Views:
         if stands:
             yield
             return
-        with holding_nothing_else(directory):
+        with holding_nothing_else(directory, ours=is_view):
             yield
         if not self._left_behind:
             self._left_behind = True
@@ -168,8 +168,7 @@ def _remove_after(directory: Path, *, step: int, epoch: int) -> None:
         *_numbered(directory / "meta_skill", r"epoch_(\d\d)", above=epoch - 1),
         *(directory / name for name in _AFTER_TRAINING),
     ):
-        # What cannot be removed cannot be written either, and then that is said.
-        shutil.rmtree(path, ignore_errors=True)
+        remove_views(path)
 
 
 _AFTER_TRAINING = ("test_eval_baseline", "test_eval", "selection_eval_final", "selection_eval_final_baseline")

@@ -13,7 +13,6 @@ import os
 import signal
 import sqlite3
 import threading
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,8 +36,9 @@ KINDS = (
     "before a file is synced",
     "before a file is named",
     "after a file is named",
-    "before a statement",
-    "after a statement",
+    "before a reading statement",
+    "before a writing statement",
+    "after a writing statement",
     REPLY_CAME,
     BEST_NAMED,
     CALL_ARRIVED,
@@ -187,11 +187,12 @@ class _HalfWritten:
 
 def _watch_files(gun: Gun) -> None:
     real_open, replace = Path.open, Path.replace
-    halves = {"xb": "half of a file written", "a": "half of an event's line written"}
 
     def watched_open(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
         file = real_open(path, mode, *arguments, **named)
-        return _HalfWritten(file, gun, halves[mode]) if mode in halves else file
+        if not set(mode) & set("wxa"):
+            return file
+        return _HalfWritten(file, gun, "half of an event's line written" if "a" in mode else "half of a file written")
 
     def watched_replace(path: Path, target: Path) -> Path:
         gun.pass_by("before a file is named")
@@ -215,9 +216,10 @@ def _watch_statements(gun: Gun) -> None:
 
     class Watched(sqlite3.Connection):
         def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
-            gun.pass_by("before a statement")
+            kind = "a reading statement" if statement.startswith("SELECT") else "a writing statement"
+            gun.pass_by(f"before {kind}")
             cursor = super().execute(statement.replace("synchronous = FULL", "synchronous = OFF"), *values)
-            gun.pass_by("after a statement")
+            gun.pass_by(f"after {kind}")
             return cursor
 
     sqlite3.connect = lambda *arguments, **named: connect(*arguments, factory=Watched, **named)  # type: ignore[assignment]
@@ -233,8 +235,3 @@ def _watch_replies(gun: Gun) -> None:
         return answer
 
     CompatibleClient.reply = watched  # type: ignore[method-assign]
-
-
-def count_kinds(moments: list[Moment]) -> Counter[str]:
-    """How many moments of each kind there were."""
-    return Counter(moment.kind for moment in moments)

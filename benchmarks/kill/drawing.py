@@ -9,9 +9,6 @@ from typing import Any
 
 from benchmarks.kill.child import CALL_ARRIVED, KINDS, RANDOM, Moment, Shot
 
-MOST_KILLS = 5
-"""Most kills within one run."""
-
 
 def draw_settings(draw: random.Random) -> dict[str, Any]:
     """Draw a training of three epochs of two steps in which every stage occurs."""
@@ -20,8 +17,8 @@ def draw_settings(draw: random.Random) -> dict[str, Any]:
         "train.batch_size": 6,
         "gradient.minibatch_size": draw.choice((2, 3)),
         "train.sampling": draw.choice(("all", "unsolved")),
-        "model.target.concurrency": draw.randint(1, 4),
-        "model.optimizer.concurrency": draw.randint(1, 4),
+        "model.target.concurrency": draw.choice((1, 1, 2, 4)),
+        "model.optimizer.concurrency": draw.choice((1, 1, 2, 4)),
         "optimizer.learning_rate": draw.choice((1, 1, 2)),
         "optimizer.lr_scheduler": draw.choice(("cosine", "constant", "linear")),
         "optimizer.redraw": draw.choice((0, 1)),
@@ -66,6 +63,8 @@ def draw_shot(draw: random.Random, moments: Sequence[Moment], *, kind: str, repl
     # A stage first, so that those which pass in a moment come as often as the long ones.
     stages: dict[str, list[int]] = defaultdict(list)
     same = [moment for moment in moments if moment.kind == kind]
+    if not same:
+        return Shot(RANDOM, seconds=draw.uniform(0.0, seconds))
     for index, moment in enumerate(same):
         stages[moment.stage].append(index)
     index = draw.choice(stages[draw.choice(sorted(stages))])
@@ -75,8 +74,8 @@ def draw_shot(draw: random.Random, moments: Sequence[Moment], *, kind: str, repl
 
 
 def draw_shots(
-    draw: random.Random, moments: Sequence[Moment], *, first: str, replies: int, seconds: float
+    draw: random.Random, moments: Sequence[Moment], *, first: str, most: int, replies: int, seconds: float
 ) -> list[Shot]:
-    """Draw the kills of one run, 1 to 5, the first of them of the kind that is asked for."""
-    kinds = [first, *(draw.choice(KINDS) for _ in range(draw.randrange(MOST_KILLS)))]
+    """Draw the kills of one run, 1 to `most`, the first of them of the kind that is asked for."""
+    kinds = [first, *(draw.choice(KINDS) for _ in range(draw.randrange(most)))]
     return [draw_shot(draw, moments, kind=kind, replies=replies, seconds=seconds) for kind in kinds]

@@ -32,6 +32,9 @@ from skillopt.simulation.world import World
 WORLD = World(5, rules=9, tasks=24)
 """12 training, 6 selection and 6 test tasks, and enough to learn for three epochs: no stage is left out for long."""
 
+MOST_KILLS = 5
+"""Most kills within one run."""
+
 RUNS_OF_ONE_KIND = 10
 """Killed runs that share their settings, and so one run that is never killed."""
 
@@ -240,7 +243,16 @@ def _differences(whole: Whole, files: Mapping[str, Any], rows: Mapping[str, Coun
     return found
 
 
-async def trials(points: int, *, seed: int, directory: Path, watch: Callable[[Trial], None]) -> list[Trial]:
+async def trials(
+    points: int,
+    *,
+    seed: int,
+    directory: Path,
+    watch: Callable[[Trial], None],
+    most_kills: int = MOST_KILLS,
+    runs_of_one_kind: int = RUNS_OF_ONE_KIND,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Trial]:
     """Play so many killed runs; kinds of moments take turns, everything else is drawn.
 
     Args:
@@ -248,17 +260,27 @@ async def trials(points: int, *, seed: int, directory: Path, watch: Callable[[Tr
         seed: What all drawing follows from.
         directory: Where the runs lie; those that differ stay.
         watch: Told of each run when it is over.
+        most_kills: Most kills within one run.
+        runs_of_one_kind: Runs that share their settings.
+        settings: Settings that are not drawn.
     """
     draw = random.Random(seed)
     results: list[Trial] = []
     harness = Harness(directory)
     async with harness.server:
         while len(results) < points:
-            settings = draw_settings(draw)
-            whole = await harness.whole(settings)
-            for _ in range(min(RUNS_OF_ONE_KIND, points - len(results))):
+            drawn = {**draw_settings(draw), **(settings or {})}
+            whole = await harness.whole(drawn)
+            for _ in range(min(runs_of_one_kind, points - len(results))):
                 first = KINDS[len(results) % len(KINDS)]
-                shots = draw_shots(draw, whole.moments, first=first, replies=whole.asked.total(), seconds=whole.seconds)
-                results.append(await harness.trial(settings, shots, whole))
+                shots = draw_shots(
+                    draw,
+                    whole.moments,
+                    first=first,
+                    most=most_kills,
+                    replies=whole.asked.total(),
+                    seconds=whole.seconds,
+                )
+                results.append(await harness.trial(drawn, shots, whole))
                 watch(results[-1])
     return results

@@ -68,18 +68,17 @@ def _deadly(real: Callable[..., Any], number: int) -> Callable[..., Any]:
 
 def play_with_a_wild_clock(config: Path, overrides: list[str]) -> None:
     """Train while the machine's time jumps by years, forwards and backwards, at every look at it."""
-    jumps = itertools.cycle((0.0, 3e8, -6e8, 1.5e9, -4e7))
-    now = time.time
+    instants = itertools.cycle((1.7e9, 2e9, 0.0, 3.2e9, 1.1e9))
 
     def wild() -> float:
-        return now() + next(jumps)
+        return next(instants)
 
     class WildDatetime(datetime):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> Self:
             return cls.fromtimestamp(wild(), tz)
 
-    time.time = wild
+    vars(time).update(time=wild)
     for name, module in list(sys.modules.items()):
         if name.startswith("skillopt") and getattr(module, "datetime", None) is datetime:
             module.datetime = WildDatetime  # type: ignore[attr-defined]

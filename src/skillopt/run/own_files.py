@@ -1,6 +1,6 @@
 """The files of a run directory by name: which of them make it a run's, and what stands in the place of one.
 
-What they hold is known elsewhere: all of them but the evidence are views. Nothing is removed that has not the name of one.
+What they hold is known elsewhere: all of them but the evidence are views. Only what is named like one is ever removed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the generated parts of README.md and of the pages in docs/: settings, commands, exit codes, providers.
+"""Write the generated parts of README.md and of the pages in docs/: settings, commands, exit codes, providers, ...
 
     python scripts/write_docs.py            # writes what differs
     python scripts/write_docs.py --check    # writes nothing, names the pages that differ, exit code 1
@@ -20,11 +20,12 @@ from typing import Any
 import typer
 
 from skillopt.cli.main import app
-from skillopt.cli.pages import END_STATES, ERROR, ERRORS, INTERRUPTED, MISUSE, end_codes
+from skillopt.cli.pages import END_STATES, ERROR, ERRORS, MISUSE, TERMINATED, end_codes
 from skillopt.config.presets import PRESETS
 from skillopt.config.schema import Config
 from skillopt.config.table import SettingDescription, settings_reference
 from skillopt.environments.question_answering import QuestionAnsweringSettings
+from skillopt.models.failure_table import TABLE, Row
 from skillopt.models.providers import ALIASES, PROVIDERS
 from skillopt.models.weights import KNOWN, gigabytes
 from skillopt.run.outcome import EndState
@@ -90,17 +91,18 @@ def exit_codes() -> str:
     """Return the table of exit codes with what to do about each."""
     rows = [(str(state.exit_code), f"`{state}`", END_STATES[state], state.advice) for state in EndState]
     advice = {
-        ERROR: "The message names the setting, the file or the line. What was recorded is kept.",
+        ERROR: "The message says what, where and what to do. What was recorded is kept.",
         MISUSE: "The message says what could not be read; `--help` shows what there is.",
-        INTERRUPTED: "What was recorded is kept: run the same command again and it goes on.",
+        TERMINATED: EndState.INTERRUPTED.advice,
     }
-    rows += [(str(code), "", ERRORS[code], advice[code]) for code in advice]
+    states = {TERMINATED: f"`{EndState.INTERRUPTED}`"}
+    rows += [(str(code), states.get(code, ""), ERRORS[code], advice[code]) for code in advice]
     return _table(("code", "end of a training", "meaning", "what to do"), sorted(rows, key=lambda row: int(row[0])))
 
 
 def exit_codes_in_short() -> str:
     """Return the exit codes with their meaning, a line each."""
-    meanings = {**end_codes(), **ERRORS}
+    meanings = {**ERRORS, **end_codes()}
     return _table(("code", "meaning"), [(str(code), meanings[code]) for code in sorted(meanings)])
 
 
@@ -128,6 +130,19 @@ def embedded_models() -> str:
     return _table(("model", "download", "sha256 of its weights"), rows)
 
 
+def failures() -> str:
+    """Return the table of what can become of a call and what is done about it."""
+    return _table(
+        ("what comes of a call", "target", "optimizer", "the other calls of the role"),
+        [(row.happens, row.target.value, row.optimizer.value, _others(row)) for row in TABLE],
+    )
+
+
+def _others(row: Row) -> str:
+    parts = [("half as many at once", row.halves), ("wait as long as it asks", row.pauses)]
+    return ", ".join(words for words, so in parts if so)
+
+
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
@@ -144,6 +159,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "exit codes in short": exit_codes_in_short,
     "providers": providers,
     "embedded models": embedded_models,
+    "failures": failures,
 }
 """What can be generated, by the name that a page calls it by."""
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import RunDirectoryError
 from skillopt.text_files import (
+    holding_nothing_else,
     plain,
     readable_name,
     remove_partial_files,
@@ -213,3 +214,36 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
         path.write_text("half", "utf-8")
     remove_partial_files(tmp_path)
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == sorted(kept)
+
+
+def test_what_was_not_written_in_the_block_is_gone_at_its_end_and_not_before(tmp_path: Path) -> None:
+    for name in ("same.md", "old.md", "deep/old.md", "deep/kept.json", "mine.txt"):
+        write_text_atomically(tmp_path / name, "old")
+    (tmp_path / "link.md").symlink_to(tmp_path.parent)
+    with holding_nothing_else(tmp_path, ours=lambda path: path.suffix != ".txt"):
+        write_text_atomically(tmp_path / "same.md", "old")
+        write_text_atomically(tmp_path / "new.md", "new")
+        write_json_atomically(tmp_path / "deep" / "kept.json", "new")
+        assert (tmp_path / "deep" / "old.md").exists()
+    names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if not path.is_dir()}
+    assert names == {"same.md", "new.md", "deep/kept.json", "mine.txt"}
+
+
+def test_a_file_system_that_keeps_neither_case_nor_unicode_form_takes_nothing_away(tmp_path: Path) -> None:
+    """There a file comes back under another name than it was written by."""
+    (tmp_path / unicodedata.normalize("NFD", "größe.md")).write_text("as it comes back", "utf-8")
+    with holding_nothing_else(tmp_path, ours=Path.exists):
+        write_text_atomically(tmp_path / "Größe.md", "as it was written")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_block_that_fails_removes_nothing(tmp_path: Path) -> None:
+    write_text_atomically(tmp_path / "old.md", "old")
+    with pytest.raises(KeyboardInterrupt), holding_nothing_else(tmp_path, ours=Path.exists):
+        raise KeyboardInterrupt
+    assert (tmp_path / "old.md").exists()
+
+
+def test_a_directory_that_is_not_there_yet_holds_nothing_else(tmp_path: Path) -> None:
+    with holding_nothing_else(tmp_path / "none", ours=Path.exists):
+        pass

@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Literal
 
 from skillopt.config.load import LoadedConfig, load_config
-from skillopt.errors import LimitReached, MeasurementError, ModelError
+from skillopt.errors import Interrupted, LimitReached, MeasurementError, ModelError, SkillOptError
 from skillopt.evaluation.runner import Evaluator, Observer
 from skillopt.evaluation.scores import gate_value
 from skillopt.evaluation.statistics import PairedDifference, paired_difference
+from skillopt.interruption import interruptible
 from skillopt.models.meter import Spending
 from skillopt.models.prices import Prices
 from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import Subscriber
 from skillopt.run.evidence import EvidenceStore
+from skillopt.run.forking import fork_of
+from skillopt.run.lock import locked
 from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import OnRetry, open_models
 from skillopt.run.opening import make_directory, open_run, run_directory
@@ -35,35 +38,51 @@ async def train(
     config: str | Path | LoadedConfig,
     overrides: Sequence[str] = (),
     *,
+    fork: str | Path | None = None,
     subscribers: Sequence[Subscriber] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> Outcome:
     """Train a skill as a configuration says.
 
+    Cancelling it leaves a run that goes on with the next call; so does an end that is asked for in order
+    (`skillopt.interruption`).
+
     Args:
         config: A configuration file, or one that is loaded.
         overrides: Texts of the form `section.key=value`, for a file.
+        fork: A new directory, or that of the same fork going on: the run is kept there, and shares what the run in
+            `env.out_root` has paid for as far as it still fits.
         subscribers: Told of every event.
         environment: Where keys are looked up.
 
     Returns:
-        How it ended, also where a provider failed or a limit was reached after the baseline was measured.
+        How it ended, also where a provider failed, a limit was reached or an end was asked for after the baseline was
+        measured.
 
     Raises:
         SkillOptError: If it could not begin, or the baseline could not be measured.
     """
     loaded = config if isinstance(config, LoadedConfig) else load_config(config, overrides)
     setup = prepare(loaded)
-    directory = run_directory(setup)
-    async with open_run(setup, directory=directory, subscribers=subscribers, environment=environment) as run:
+    forked = None if fork is None else fork_of(setup.config.env, fork)
+    directory = run_directory(setup) if forked is None else forked.directory
+    opening = open_run(setup, directory=directory, fork=forked, subscribers=subscribers, environment=environment)
+    async with interruptible(), opening as run:
         try:
-            return await train_run(run)
-        except (ModelError, MeasurementError, LimitReached) as error:
-            ended = EndState.LIMIT_REACHED if isinstance(error, LimitReached) else EndState.PROVIDER_FAILED
-            outcome = run.stop(ended, error)
+            async with interruptible(told=run.warn):
+                return await train_run(run)
+        except (ModelError, MeasurementError, LimitReached, Interrupted) as error:
+            outcome = run.stop(_EARLY_ENDS.get(type(error), EndState.PROVIDER_FAILED), error)
             if outcome is None:
                 raise
             return outcome
+
+
+_EARLY_ENDS: Mapping[type[SkillOptError], EndState] = {
+    LimitReached: EndState.LIMIT_REACHED,
+    Interrupted: EndState.INTERRUPTED,
+}
+"""The end states of what stops a training ahead of its last step; of all else a provider is the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +134,8 @@ async def evaluate(
         setup: Settings and environment, from `skillopt.run.setup.prepare`.
         skills: At least one.
         tasks: The tasks.
-        directory: Where the evidence is kept; made where missing. Any number of evaluations may share it.
+        directory: Where the evidence is kept; made where missing. Any number of evaluations may share it, one at
+            a time.
         observer: Told of every rollout, in the order of completion.
         on_retry: Told of every attempt that failed and will be followed by another.
         environment: Where keys are looked up.
@@ -123,7 +143,7 @@ async def evaluate(
     Raises:
         SkillOptError: If the target can never answer, or the directory cannot be used.
     """
-    opened = _evaluator(setup, directory, observer=observer, on_retry=on_retry, environment=environment)
+    opened = _evaluator(setup, directory, "eval", observer=observer, on_retry=on_retry, environment=environment)
     async with opened as (evaluator, accounts):
         rollouts = tuple([await evaluator.measure(skill, tasks, Place("eval")) for skill in skills])
     differences = tuple(_difference(setup, rollouts[0], other) for other in rollouts[1:])
@@ -157,7 +177,7 @@ async def repeat_seed(
     Raises:
         SkillOptError: If the target can never answer, or the directory cannot be used.
     """
-    opened = _evaluator(setup, directory, observer=observer, on_retry=on_retry, environment=environment)
+    opened = _evaluator(setup, directory, "noise", observer=observer, on_retry=on_retry, environment=environment)
     async with opened as (evaluator, _):
         return tuple(
             [
@@ -169,14 +189,20 @@ async def repeat_seed(
 
 @asynccontextmanager
 async def _evaluator(
-    setup: Setup, directory: Path, *, observer: Observer, on_retry: OnRetry, environment: Mapping[str, str]
+    setup: Setup,
+    directory: Path,
+    command: str,
+    *,
+    observer: Observer,
+    on_retry: OnRetry,
+    environment: Mapping[str, str],
 ) -> AsyncGenerator[tuple[Evaluator, Accounts]]:
     """Open the evaluator of a directory's evidence, outside of a run."""
     make_directory(directory)
-    with EvidenceStore(directory / "evidence.sqlite") as evidence:
+    with locked(directory, command=command), EvidenceStore(directory / "evidence.sqlite") as evidence:
         accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()), evidence, goes_on=False)
         opening = open_models(setup.config, accounts, environment=environment, on_retry=on_retry, roles=("target",))
-        async with opening as models:
+        async with interruptible(), opening as models:
             yield open_evaluator(setup, models, evidence, observer=observer, part_of_a_run=False), accounts
 
 

@@ -10,6 +10,7 @@ from contextvars import copy_context
 from typing import TypeVar, cast
 
 from skillopt.errors import LimitReached
+from skillopt.interruption import under_way
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -86,5 +87,6 @@ async def call_in_thread(function: Callable[[], ResultT], *, seconds: float) -> 
             loop.call_soon_threadsafe(settle, result, failed)
 
     threading.Thread(target=work, daemon=True).start()
-    async with asyncio.timeout(seconds):
-        return await future
+    with under_way():
+        async with asyncio.timeout(seconds):
+            return await future

@@ -11,9 +11,11 @@
     ├── RunDirectoryError             a run directory cannot be used (other settings, in use, damaged, not writable)
     ├── MeasurementError              too little could be measured for any decision
     ├── LimitReached                  a configured limit stops the run in order
+    ├── Interrupted                   somebody asked the run to end, and it ended in order
     └── ModelError                    a model did not answer as asked
         ├── TransientModelError       worth another attempt: connection, timeout, 408, 409, 425, 429, 5xx
-        │   └── RateLimitError        429, with the wait the provider asked for
+        │   ├── RateLimitError        429, with the wait the provider asked for
+        │   └── ModelTimeoutError     no answer within the seconds that a call may take
         ├── FatalModelError           another attempt cannot help: 400, 401, 403, 404 and the like; the run stops
         └── UnusableReplyError        the model answered, but with nothing that can be used (empty, cut, reasoning only)
 
@@ -81,6 +83,19 @@ class LimitReached(SkillOptError):
     """A configured limit (calls, tokens, dollars, minutes) is reached; the run ends in order."""
 
 
+class Interrupted(SkillOptError):
+    """Somebody asked the run to end, such as by Ctrl-C; it ended in order.
+
+    Args:
+        message: What asked.
+        exit_code: What the process shall return: 130 after SIGINT, 143 after SIGTERM.
+    """
+
+    def __init__(self, message: str, *, exit_code: int) -> None:
+        super().__init__(message, hint="What was recorded is kept: run the same command again to go on.")
+        self.exit_code = exit_code
+
+
 class ModelError(SkillOptError):
     """A model did not answer as asked.
 
@@ -111,6 +126,10 @@ class RateLimitError(TransientModelError):
     def __init__(self, message: str, *, retry_after: float | None = None, status: int | None = 429) -> None:
         super().__init__(message, status=status)
         self.retry_after = retry_after
+
+
+class ModelTimeoutError(TransientModelError):
+    """No answer within the seconds that a call may take; tried again less often than other failures that may pass."""
 
 
 class FatalModelError(ModelError):

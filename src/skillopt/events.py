@@ -8,7 +8,7 @@ to it. An observer may not change a run. Every start of a run plays the loop fro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from skillopt.types import JsonValue
@@ -25,6 +25,9 @@ class RunStarted:
         tasks: Number of tasks by split.
         models: `provider:model` by role.
         simulated: Whether any model is simulated, so that its numbers say nothing of real models.
+        forked_from: Name of the run directory that a fork shares with; "" for a run that is none.
+        shared: What a fork has from there: numbers of replies, trajectories and rollouts.
+        matching: How many of those replies and rollouts may answer it, by its models, tasks and environment.
     """
 
     run_directory: str
@@ -33,6 +36,9 @@ class RunStarted:
     tasks: Mapping[str, int]
     models: Mapping[str, str]
     simulated: bool
+    forked_from: str = ""
+    shared: Mapping[str, int] = field(default_factory=dict[str, int])
+    matching: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

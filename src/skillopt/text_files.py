@@ -12,11 +12,12 @@ import os
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from pathlib import Path
 
 from skillopt.digests import text_digest
-from skillopt.errors import RunDirectoryError
+from skillopt.disk import refused
 
 _READABLE_LENGTH = 40
 """Most characters of an identifier that its file name shows; below every file system's limit even at 4 bytes each."""
@@ -26,6 +27,8 @@ _NAME_LENGTH = 60
 
 _DIGEST_LENGTH = 12
 """Hexadecimal digits that tell file names apart."""
+
+_written: ContextVar[set[str] | None] = ContextVar("written", default=None)
 
 _NOT_PLAIN_ASCII = re.compile(r"[^\n\t -~]")
 _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
@@ -48,11 +51,14 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
         RunDirectoryError: If the file cannot be written, with the path and the system's reason.
     """
     content = text.encode("utf-8", "backslashreplace")
+    written = _written.get()
+    if written is not None:
+        written.add(_as_files_are_named(path))
     if _holds(path, content):
         return
     # In the same directory, since a rename is atomic only within a file system.
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
-    try:
+    with refused(f"{path} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with partial.open("xb") as file:
@@ -62,15 +68,12 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
                     os.fsync(file.fileno())
             partial.replace(path)
         except BaseException:
-            partial.unlink(missing_ok=True)
+            # What stopped the writing may also keep the half from being removed; the next start does it.
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
             raise
         if durable:
             _sync_directory(path.parent)
-    except OSError as error:
-        raise RunDirectoryError(
-            f"{path} cannot be written: {error.strerror or error}",
-            hint="Make room or give the directory write permission, then run the same command again.",
-        ) from error
 
 
 def write_json_atomically(path: Path, value: object) -> None:
@@ -88,14 +91,40 @@ def write_json_atomically(path: Path, value: object) -> None:
     write_text_atomically(path, _replaced(text, lambda char: json.dumps(char)[1:-1]) + "\n")
 
 
+@contextlib.contextmanager
+def holding_nothing_else(directory: Path, ours: Callable[[Path], bool]) -> Generator[None]:
+    """Remove from a directory, at the end of the block, every file of ours that was not written in the block.
+
+    What an earlier writer left there would pass for something of this one. Nothing is removed first, so a writer that
+    is killed again and again gets further each time. Where the block fails, everything stays.
+
+    Args:
+        directory: The directory.
+        ours: Whether a file is one that the block could have written.
+    """
+    written: set[str] = set()
+    token = _written.set(written)
+    try:
+        yield
+    finally:
+        _written.reset(token)
+    for path in directory.rglob("*"):
+        if ours(path) and _as_files_are_named(path) not in written and (path.is_symlink() or not path.is_dir()):
+            path.unlink(missing_ok=True)
+
+
 def remove_partial_files(directory: Path) -> None:
     """Remove what a process that was killed while it wrote has left in a directory or below it.
 
     Nobody else may be writing there.
+
+    Raises:
+        RunDirectoryError: If one cannot be removed.
     """
-    for path in directory.rglob(".*.partial"):
-        if _PARTIAL_NAME.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+    with refused(f"{directory} cannot be cleared of half-written files"):
+        for path in directory.rglob(".*.partial"):
+            if _PARTIAL_NAME.fullmatch(path.name):
+                path.unlink(missing_ok=True)
 
 
 def plain(text: str) -> str:
@@ -135,6 +164,11 @@ def _holds(path: Path, content: bytes) -> bool:
         return path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:
         return False
+
+
+def _as_files_are_named(path: Path) -> str:
+    """Return a path as every file system tells names apart: some keep neither letter case nor Unicode form."""
+    return unicodedata.normalize("NFC", str(path)).casefold()
 
 
 def _sync_directory(directory: Path) -> None:

@@ -6,7 +6,6 @@ from skillopt.concurrency import map_ordered
 from skillopt.epoch.meta_skill import meta_skill
 from skillopt.epoch.slow_update import slow_update
 from skillopt.events import StageStarted
-from skillopt.learning_rate import edit_budget
 from skillopt.results import Step
 from skillopt.run.outcome import Outcome
 from skillopt.run.run import Run
@@ -33,7 +32,7 @@ async def train(run: Run) -> Outcome:
         for _ in range(run.steps_per_epoch):
             if run.stop_reason(state):
                 break
-            state = state.next_step(epoch=epoch, budget=scheduled_budget(run, state.step + 1))
+            state = state.next_step(epoch=epoch, budget=run.budget(state.step + 1))
             state, batch = await refresh(run, state), run.batch(state)
             rollouts = await rollout(run, state, batch)
             step = await propose(run, state, batch, rollouts)
@@ -71,18 +70,6 @@ async def measure_baseline(run: Run) -> State:
     run.emit(StageStarted("baseline", 0, 0, repeats * len(run.selection)))
     rollouts = await measure_passes(run, run.seed_skill, range(repeats), Place("baseline"))
     return run.begin(Measured(run.seed_skill, rollouts))
-
-
-def scheduled_budget(run: Run, step: int) -> int:
-    """Return the edit budget of a step: the learning rate as its schedule has it; whole where nothing is clipped."""
-    optimizer = run.config.optimizer
-    return edit_budget(
-        "constant" if optimizer.budget_control == "none" else optimizer.lr_scheduler,
-        step=step,
-        total_steps=run.total_steps,
-        maximum=optimizer.learning_rate,
-        minimum=optimizer.lowest_learning_rate,
-    )
 
 
 async def measure_result(run: Run, state: State) -> Outcome:

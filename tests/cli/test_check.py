@@ -145,8 +145,8 @@ def test_every_setting_is_shown_with_where_it_comes_from(command: Command, tmp_p
     ("setting", "message"),
     [
         ("env.data_path=nope.jsonl", "nope.jsonl does not exist"),
-        ("env.skill_init=nope.md", "nope.md, which is not a file"),
-        ("env.skill_init=.", "which is not a file"),
+        ("env.skill_init=nope.md", "nope.md, which does not exist"),
+        ("env.skill_init=.", "is a directory and not a file"),
         ("env.name=nope.py", "nope.py"),
         ("env.scorer=exakt", "did you mean 'exact'"),
         ("train.train_size=999", "train_size"),

@@ -149,3 +149,16 @@ def test_why_a_training_ended_early_is_told(command: Command, tmp_path: Path) ->
     said = " ".join(command("train", write_tiny_run(tmp_path, **settings))[1].split())
     assert "Ended after step 1 of " in said
     assert ": 1 step without an accepted candidate (evaluation.patience). Candidates were made" in said
+
+
+@pytest.mark.parametrize(("dollars", "told"), [(1.234, "$1.23"), (None, "price unknown")])
+def test_a_fork_says_what_it_did_not_pay(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, dollars: float | None, told: str
+) -> None:
+    copied = {"from": "ru\x1b[2Jn", "replies": 3, "trajectories": 9, "rollouts": 7}
+    used = {"used_records": 5, "used_calls": 6, "used_dollars": dollars}
+    show_outcome(outcome(tmp_path, best="# Skill\n", fork={**copied, **used}))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Shared: 5 of 10 replies and rollouts of ru" in said
+    assert f"6 calls, {told}, that were not paid again" in said
+    assert "\x1b" not in said

@@ -34,6 +34,13 @@ def test_yes_begins_and_the_same_command_again_does_not_ask(tmp_path: Path) -> N
     assert "Begin?" not in again
 
 
+def test_a_fork_is_asked_about_though_its_source_was_begun(tmp_path: Path) -> None:
+    started(tmp_path, "--yes", typed="")
+    code, said = started(tmp_path, "train.seed=7", "--fork", str(tmp_path / "new"), typed="n\n")
+    assert (code, "Begin? [y/N]" in said) == (1, True)
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "typed", "settings"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from tests.support.commands import Command, in_a_process, write_tiny_run
 
 from skillopt import __version__
 from skillopt.cli.main import main_eval, main_train, run
-from skillopt.errors import ConfigError, FatalModelError, MeasurementError, SkillOptError, UsageError
+from skillopt.errors import ConfigError, FatalModelError, Interrupted, MeasurementError, SkillOptError, UsageError
 
 COMMANDS = ("init", "check", "train", "eval")
 HEAVY = {"aiohttp", "genai_prices", "matplotlib", "omegaconf", "pydantic_ai", "rich.console", "xllamacpp"}
@@ -95,6 +96,33 @@ def test_a_message_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_interruption_is_a_message_and_130(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([], raising(KeyboardInterrupt())) == 130
     assert capsys.readouterr().err.startswith("interrupted; what was recorded is kept")
+
+
+def test_an_interruption_in_order_has_the_code_of_its_signal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([], raising(Interrupted("interrupted (SIGTERM)", exit_code=143))) == 143
+    assert capsys.readouterr().err == (
+        "interrupted (SIGTERM)\nWhat was recorded is kept: run the same command again to go on.\n"
+    )
+
+
+def test_what_the_system_refuses_is_a_message_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([], raising(PermissionError(errno.EACCES, "Permission denied", "some/file"))) == 1
+    message, advice = capsys.readouterr().err.splitlines()
+    assert message == "error: some/file: Permission denied"
+    assert "write permission" in advice
+
+
+def test_a_system_error_that_says_nothing_of_disks_is_a_fault_of_ours() -> None:
+    with pytest.raises(OSError, match="strange"):
+        run([], raising(OSError("strange")))
+
+
+@pytest.mark.parametrize("module", ["skillopt", "skillopt.cli.main"])
+def test_the_package_can_be_run_as_a_module(tmp_path: Path, module: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == (f"skillopt {__version__}\n", "")
 
 
 def test_a_fault_of_ours_keeps_its_traceback() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Any
 
 import pytest
 
 from skillopt.cli.progress import JsonLines, Lines, headline, open_progress, percent, spent_line
+from skillopt.cli.streams import EnduringStream
 from skillopt.events import (
     EpochStageCommitted,
     RunEnded,
@@ -65,6 +65,11 @@ def test_the_start_says_what_is_trained_on_what() -> None:
     assert headline(started()) == ("Training run: 10 steps; tasks: train 5, val 3\n  target     a:b\n  optimizer  c:d")
     assert headline(started(total_steps=1, simulated=True)).startswith("SIMULATED MODELS: their numbers say nothing")
     assert "Training run: 1 step;" in headline(started(total_steps=1))
+    shared = {"replies": 3, "trajectories": 9, "rollouts": 7}
+    matching = {"replies": 0, "rollouts": 5}
+    assert headline(started(forked_from="first", shared=shared, matching=matching)).endswith(
+        "\n  A fork: it shares 3 replies and 7 rollouts of first; 0 and 5 match its set-up."
+    )
 
 
 def test_a_step_says_its_scores_as_counts_and_the_decision() -> None:
@@ -142,12 +147,11 @@ def test_json_lines_count_from_zero(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_json_lines_go_on_when_their_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_lines_go_on_when_their_reader_has_gone() -> None:
     reader, writer = os.pipe()
     with os.fdopen(writer, "w") as out:
-        monkeypatch.setattr(sys, "stdout", out)
         os.close(reader)
-        show = JsonLines()
+        show = JsonLines(EnduringStream(out))  # type: ignore[arg-type]
         show(Warned("nobody reads"))
         show(Warned("nobody minds"))
 

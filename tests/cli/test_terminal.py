@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 
 import pytest
@@ -80,12 +79,3 @@ def test_a_log_is_as_wide_as_its_reader_says(monkeypatch: pytest.MonkeyPatch) ->
     log_file(monkeypatch)
     monkeypatch.setenv("COLUMNS", "50")
     assert console().width == 50
-
-
-def test_a_console_goes_on_when_its_reader_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, writer = os.pipe()
-    with os.fdopen(writer, "w") as out:
-        monkeypatch.setattr(sys, "stdout", out)
-        os.close(reader)
-        say("nobody reads")
-        say("nobody minds")

@@ -117,7 +117,7 @@ def test_a_model_that_never_answers_ends_the_training_in_its_own_words(
     ("words", "code", "message"),
     [
         (["nope.yaml"], 1, "nope.yaml"),
-        (["."], 1, "no file"),
+        (["."], 1, "is a directory and not a file"),
         ([], 2, "no configuration file is named"),
         (["config.yaml", "train.batch=1"], 1, "did you mean train.batch_size"),
         (["config.yaml", "env.out_root=config.yaml"], 1, "config.yaml"),
@@ -215,7 +215,9 @@ async def test_ctrl_c_is_a_message_and_130_and_the_run_goes_on(tmp_path: Path) -
             process.send_signal(signal.SIGINT)
             _, error = await asyncio.to_thread(process.communicate)
         assert process.returncode == 130
-        assert error.decode() == "interrupted; what was recorded is kept: run the same command again to go on\n"
+        assert error.decode() == (
+            "interrupted (SIGINT)\nWhat was recorded is kept: run the same command again to go on.\n"
+        )
         go_on.set()
         assert await asyncio.to_thread(run, ["train", str(stopped)]) == 0
         in_all = len(server.calls) - 1  # the one that was held was asked again

@@ -34,7 +34,7 @@ def test_the_files_a_file_is_built_on_come_first(tmp_path: Path) -> None:
         ),
         ("_base_: [a.yaml]", "_base_ must be the path of one file"),
         ("_base_:", "_base_ must be the path of one file"),
-        ("_base_: .", "which is no file"),
+        ("_base_: .", "which is a directory and not a file"),
     ],
 )
 def test_a_base_that_cannot_be_used_is_named_with_its_line(tmp_path: Path, content: str, message: str) -> None:
@@ -58,8 +58,8 @@ def test_what_is_no_configuration_file_is_refused(tmp_path: Path) -> None:
     for name, message in {
         "latin.yaml": "not UTF-8 text",
         "large.yaml": "too large",
-        "pipe.yaml": "no file",
-        ".": "no file",
+        "pipe.yaml": "pipe.yaml is a pipe and not a file",
+        ".": "is a directory and not a file",
         "none.yaml": "does not exist",
         "a\0b": "cannot be read",
         "no/such/c.yaml": "does not exist",
@@ -119,6 +119,7 @@ def test_an_override_becomes_a_layer(override: str, values: object) -> None:
             "max_tokens=3",
             "several sections\nWrite model.optimizer.max_tokens or model.target.max_tokens or skill.max_tokens",
         ),
+        (f"env{'.a' * 40}=3", "at most 32 keys in a row, not 41"),
         ("batch_sise=3", "unknown setting batch_sise\nDid you mean train.batch_size"),
         ("optimizer_model=x", "unknown setting optimizer_model\nwrite model.optimizer"),
         ("edit_budget=3", "write optimizer.learning_rate"),

@@ -91,6 +91,15 @@ def test_the_resolved_file_loads_back_as_the_same_configuration(tmp_path: Path) 
     assert again.to_yaml() == loaded.to_yaml()
 
 
+def test_the_resolved_file_can_name_the_directory_it_lies_in_wherever_that_is(tmp_path: Path) -> None:
+    loaded = load(tmp_path, MODELS + "env: {out_root: runs/one}\n")
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (moved / "config.yaml").write_text(loaded.to_yaml(out_root="."), "utf-8")
+    assert load_config(moved / "config.yaml").config.env.out_root == str(moved)
+    assert loaded.config.env.out_root == str(tmp_path / "runs" / "one")
+
+
 @pytest.mark.parametrize("text", ["${x}", r"\${x}", r"\\${x}", r"a\\\${x} \y", "???", r"\???", "x\\"])
 def test_what_looks_like_a_reference_survives_the_resolved_file(tmp_path: Path, text: str) -> None:
     config = load(tmp_path, MODELS).config

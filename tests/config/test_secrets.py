@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from skillopt.config.load import load_config
 from skillopt.config.schema import Config
-from skillopt.config.secrets import HIDDEN, found_secrets, is_secret_name, shown
+from skillopt.config.secrets import (
+    HIDDEN,
+    dotted,
+    found_secrets,
+    is_secret_name,
+    looks_secret,
+    masked,
+    shown,
+    without_secrets,
+)
 from skillopt.errors import SkillOptError
 
 HIDDEN_TEXT = "hunter2hunter2"
@@ -128,3 +137,100 @@ def test_a_secret_is_refused_even_where_another_layer_covers_it(tmp_path: Path) 
 
 def test_a_long_value_is_cut_in_messages() -> None:
     assert len(shown(("env", "note"), "x" * 500)) < 70
+
+
+PASTED = "sk-planted-4f9d0c7be1a2"
+OPAQUE = "4f9d0c7be1a24f9d0c7be1a24f9d0c7b"
+
+
+@pytest.mark.parametrize("key", [PASTED, OPAQUE, f"x_{PASTED}"])
+@pytest.mark.parametrize(
+    "text", ["{key}: 1", "model: {{{key}: 1}}", "env: {{fields: {{{key}: q}}}}", "{key}: 1\n{key}: 2"]
+)
+def test_a_key_that_stands_in_place_of_a_settings_name_is_refused_and_not_shown(
+    tmp_path: Path, key: str, text: str
+) -> None:
+    """More 18: the message that names an unknown setting would show it."""
+    (tmp_path / "c.yaml").write_text(text.format(key=key), "utf-8")
+    with pytest.raises(SkillOptError, match=r"line \d") as caught:
+        load_config(tmp_path / "c.yaml")
+    assert key not in str(caught.value)
+    assert HIDDEN in str(caught.value)
+
+
+@pytest.mark.parametrize("override", [f"{PASTED}=1", f"env.{PASTED}=1", f"env.fields.{OPAQUE}=q", f"x.{OPAQUE}=[1"])
+def test_a_key_that_stands_in_place_of_an_overrides_name_is_not_shown(tmp_path: Path, override: str) -> None:
+    (tmp_path / "c.yaml").write_text("model: {optimizer: 'a:b', target: 'a:b'}\n", "utf-8")
+    with pytest.raises(SkillOptError, match="a key or token stands there") as caught:
+        load_config(tmp_path / "c.yaml", [override])
+    assert PASTED not in str(caught.value)
+    assert OPAQUE not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["key_field_of_answers", "sk_learn", "max_tokens", "my_answer_key_of_the_field"])
+def test_the_fair_name_of_a_setting_is_shown(name: str) -> None:
+    assert dotted(("env", name)) == f"env.{name}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "me:hunter2@host/v1",
+        "//me:hunter2@host/v1",
+        "http:/me:hunter2@host/v1",
+        "https:\\\\me:hunter2@host",
+        "https://host/v1?sig=hunter2",
+        "https://host/v1?code=hunter2",
+        f"https://host/v1?a=b&anything={OPAQUE}",
+        f"https://host/{PASTED}/v1",
+    ],
+)
+def test_an_address_with_credentials_is_refused_however_it_is_misspelt(address: str) -> None:
+    assert list(found_secrets({"model": {"target": {"base_url": address}}}))
+    assert shown(("model", "target", "base_url"), address) == HIDDEN
+
+
+def test_an_ordinary_address_is_welcome() -> None:
+    address = "https://r.openai.azure.com/openai/v1?api-version=2024-12-01-preview"
+    assert not list(found_secrets({"model": {"target": {"base_url": address}}}))
+
+
+@pytest.mark.parametrize("name", [f"openai:{PASTED}", f"mistral:{OPAQUE}", OPAQUE])
+def test_a_key_in_place_of_a_models_name_is_refused(name: str) -> None:
+    assert list(found_secrets({"model": {"target": name}}))
+    assert list(found_secrets({"model": {"target": {"name": name}}}))
+
+
+@pytest.mark.parametrize("name", ["vllm:qwen2.5-coder-1.5b-instruct-q4_k_m", "openrouter:qwen/qwen3-32b:free"])
+def test_long_names_of_models_are_no_keys(name: str) -> None:
+    assert not list(found_secrets({"model": {"target": name}}))
+
+
+def test_a_message_that_leaves_the_program_holds_no_secret_of_the_environment() -> None:
+    """Whatever worded it: values of variables named like secrets, passwords of proxies, what looks like a key."""
+    environment = {"MY_KEY": "plain words 1", "https_proxy": "http://me:p%40ssword1@proxy:3128", "HOME": "some-where"}
+    said = masked(f"plain words 1 p@ssword1 p%40ssword1 {PASTED} ftp://a:b@c some-where", environment)
+    assert said == " ".join([*[HIDDEN] * 4, f"ftp://{HIDDEN}@c", "some-where"])
+
+
+def test_a_short_value_of_the_environment_is_no_secret() -> None:
+    """A server of one's own often has the key `EMPTY`."""
+    assert masked("EMPTY reply", {"VLLM_API_KEY": "EMPTY"}) == "EMPTY reply"
+
+
+def test_a_child_process_gets_no_secret() -> None:
+    environment = {"OPENAI_API_KEY": "a", "HF_TOKEN": "b", "AWS_SECRET_ACCESS_KEY": "c", "MY_KEY": "d", "PATH": "e"}
+    assert without_secrets(environment) == {"PATH": "e"}
+
+
+def test_long_texts_are_judged_as_short_ones_are() -> None:
+    for text in (
+        PASTED,
+        "Bearer 0123456789abcd",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "AKIAABCDEFGHIJKLMNOP",
+        "xoxb-1" + "2" * 14,
+    ):
+        assert looks_secret(text)
+        assert looks_secret(f"{'x ' * 300}{text}{' y' * 300}")
+    assert not looks_secret("the basic rules of a task list " * 50)

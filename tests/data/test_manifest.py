@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.data.manifest import Manifest, SourceFile, SplitRecord, check_against_manifest, split_record
+from skillopt.data.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    SourceFile,
+    SplitRecord,
+    check_against_manifest,
+    split_record,
+)
 from skillopt.errors import DataError
 from skillopt.types import SplitName, Task
 
@@ -68,5 +75,20 @@ def test_splits_that_are_not_those_of_their_manifest_are_an_error(tmp_path: Path
 def test_a_damaged_manifest_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "split_manifest.json"
     path.write_text('{"counts"', "utf-8")
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="is not valid JSON"):
         check_against_manifest(path, SPLITS)
+
+
+def test_a_manifest_of_a_newer_version_is_an_error_and_one_without_a_version_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "split_manifest.json"
+    written = MANIFEST.to_json()
+    assert written["version"] == FORMAT_VERSION
+    path.write_text(json.dumps({**written, "version": FORMAT_VERSION + 1}), "utf-8")
+    with pytest.raises(
+        DataError, match=f"has version {FORMAT_VERSION + 1}; .* knows version {FORMAT_VERSION}"
+    ) as error:
+        check_against_manifest(path, SPLITS)
+    assert "remove it" in error.value.hint
+    del written["version"]
+    path.write_text(json.dumps(written), "utf-8")
+    check_against_manifest(path, SPLITS)

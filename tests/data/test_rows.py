@@ -82,8 +82,8 @@ def test_a_csv_cell_may_hold_lines_and_the_next_row_keeps_its_number(tmp_path: P
         ("t.jsonl", "{}\n[1]", "line 2: a list where a task is needed"),
         ("t.jsonl", "{}\nnull", "line 2: null where a task is needed"),
         ("t.jsonl", '[{"a": 1},\n{"a": 2}]', r"line 1: .*\nA file that is one JSON list must be named .json"),
-        ("t.jsonl", b'{"a": 1}\n{"a": "\xff"}', "line 2: not UTF-8"),
-        ("t.jsonl", '{"a": 1}'.encode("utf-16"), "line 1: not UTF-8"),
+        ("t.jsonl", b'{"a": 1}\n{"a": "\xff"}', r"not UTF-8 text \(line 2\)"),
+        ("t.jsonl", '{"a": 1}'.encode("utf-16"), r"not UTF-8 text \(line 1\)\nIt looks like UTF-16; save it as UTF-8"),
         ("t.jsonl", '{"a": \0}', "line 1: .*not valid JSON"),
         ("t.csv", "a,b\n1,2\n1\0,2", "line 3: a NUL byte"),
         ("t.csv", "a,b\n1,2,3", "line 2: 3 cells, but the header names 2 columns"),
@@ -106,7 +106,7 @@ def test_what_is_no_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
     (tmp_path / "tasks.jsonl").write_text("{}", "utf-8")
     for name, message in {
-        "pipe.jsonl": "no regular file",
+        "pipe.jsonl": "is a pipe and not a file",
         "folder.json": "is a directory",
         "task.jsonl": "does not exist\nDid you mean .*tasks.jsonl",
         "nowhere/t.json": "directory .*nowhere does not exist either",

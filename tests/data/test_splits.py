@@ -130,6 +130,27 @@ def test_a_manifest_that_does_not_fit_its_directory_is_an_error(tmp_path: Path) 
         load_splits(EnvSettings(split_dir=str(tmp_path)))
 
 
+def test_a_link_that_leads_out_of_the_directory_is_read_and_told(tmp_path: Path) -> None:
+    """A cache of data sets is made of such links; one that came with somebody's archive may lead to what is private."""
+    path = directory(tmp_path / "data")
+    assert load_splits(EnvSettings(split_dir=str(path))).warnings == ()
+    elsewhere = write(tmp_path / "elsewhere.jsonl", "e", "f")
+    (path / "train.jsonl").unlink()
+    (path / "train.jsonl").symlink_to(elsewhere)
+    (path / "inside.jsonl").symlink_to("test.jsonl")
+    (tmp_path / "link").symlink_to(path)
+    splits = load_splits(EnvSettings(split_dir=str(tmp_path / "link")))
+    assert ids(splits.train) == ["e", "f"]
+    (warning,) = splits.warnings
+    assert f"train.jsonl is a link to {elsewhere}, outside of" in warning
+
+
+def test_a_name_that_is_too_long_for_the_system_is_an_error_of_the_data() -> None:
+    for env in (EnvSettings(data_path="x" * 5000 + ".json"), EnvSettings(split_dir="y" * 5000)):
+        with pytest.raises(DataError, match=r"cannot be read: File name too long|is no directory"):
+            load_splits(env)
+
+
 def test_the_first_n_tasks_are_used_where_asked(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", *range(30))
     env = EnvSettings(data_path=str(path), split_ratio="1:1:1")

@@ -10,6 +10,9 @@ from pathlib import Path
 from signal import SIGKILL
 
 import pytest
+from benchmarks.kill.child import KINDS
+from benchmarks.kill.harness import trials
+from benchmarks.kill.report import report
 from tests.support.children import play, play_until_file, processes
 from tests.support.runs import SMALL, read_json, views, write_run
 
@@ -79,6 +82,18 @@ def test_killed_at_every_few_files_it_never_goes_back_and_ends_byte_for_byte_the
     assert committed == sorted(committed)
     assert views(tmp_path / "run") == views(whole)
     assert records(tmp_path / "run") == records(whole)
+
+
+async def test_runs_that_are_killed_anywhere_end_as_if_they_had_not_been(tmp_path: Path) -> None:
+    """F82, F83, F122: a sample of `python -m benchmarks kill`; each kind of moment begins one run, others follow."""
+    points = len(KINDS)
+    short = {"train.num_epochs": 2, "optimizer.redraw": 0, "evaluation.final_repeats": 0, "evaluation.repeats": 1}
+    found = await trials(
+        points, seed=11, directory=tmp_path, watch=lambda _: None, most_kills=2, runs_of_one_kind=points, settings=short
+    )
+    told = "\n".join(report(found))
+    assert told.startswith(f"runs equal {points}/{points}, recorded calls asked again: 0\n"), told
+    assert sum(len(trial.kills) for trial in found) >= points
 
 
 async def test_a_second_start_changes_no_file_and_asks_nobody(tmp_path: Path) -> None:

@@ -26,7 +26,13 @@ OUTAGES: dict[str, tuple[Fault, str]] = {
     "401": (Fault("status", 401, "Incorrect API key provided."), "Incorrect API key provided."),
     "timeout": (Fault("hang"), "no answer within 0.3 s"),
     "reset": (Fault("reset"), "the connection broke"),
+    "cut_body": (Fault("cut_body"), "the connection broke"),
+    "stalled_body": (Fault("stalled_body"), "no answer within 0.3 s"),
     "garbage": (Fault("garbage"), "expected JSON"),
+    "no_choices": (Fault("no_choices"), "no whole reply"),
+    "reasoning_only": (Fault("reasoning_only"), "holds only reasoning"),
+    "429": (Fault("status", 429, "slow down", retry_after="86400"), "slow down"),
+    "quota": (Fault("status", 429, "quota exceeded", error_type="insufficient_quota"), "quota exceeded"),
     "not_logged_in": (Fault("status", 403, "Not logged in"), "Not logged in"),
 }
 """What goes wrong, and the words of it that must reach the person."""

@@ -80,5 +80,5 @@ def test_a_module_that_cannot_be_used_is_an_error(name: str) -> None:
 
 def test_a_python_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "my.py")
-    with pytest.raises(EnvironmentLoadError, match="no regular file"):
+    with pytest.raises(EnvironmentLoadError, match=r"my\.py is a pipe and not a file"):
         load_file(tmp_path / "my.py")

@@ -37,3 +37,17 @@ def test_nan_is_no_json() -> None:
 def test_last_of_some_and_of_none() -> None:
     assert last(iter("abc")) == "c"
     assert last([]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{" * 10**6, '{"' * 10**5, '{"a":' * 900 + "[1" + ",1" * 10**6, "\\frac{1}{2}" * 10**5, '{"a": "\\"' * 10**5],
+    ids=["braces", "quotes", "deep", "formulas", "escapes"],
+)
+def test_a_text_without_an_object_costs_no_more_than_a_few_passes(text: str) -> None:
+    """Each of these took minutes, and no clock could end it."""
+    assert read_json_object(text) is None
+
+
+def test_an_object_behind_many_formulas_is_found() -> None:
+    assert read_json_object("\\frac{1}{2} { x } {} " * 10**4 + '{"a": 1} {') == {"a": 1}

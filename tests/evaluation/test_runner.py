@@ -141,10 +141,40 @@ async def test_a_timeout_cancels_the_work_and_nothing_writes_later(store: Eviden
     await watched.measure(tasks=TASKS[:2])
     release.set()
     await asyncio.sleep(0)
-    assert sorted(cancelled) == ["q0", "q1"]
+    assert sorted(cancelled) == ["q0", "q0", "q1", "q1"]
     again = Watched(store, remember_failures=False)
     await again.measure(tasks=TASKS[:2], place=Place("eval"))
     assert again.asked == ["q0", "q1"]
+
+
+async def test_a_task_that_took_too_long_is_tried_once_more(store: EvidenceStore) -> None:
+    """F1: a call that hung by chance leaves no task unmeasured."""
+    asked = 0
+
+    async def script(request: ChatRequest) -> Said:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            await asyncio.Event().wait()
+        return look_up(request)
+
+    (rollout,) = await Watched(store, script, deadline=0.05).measure(tasks=TASKS[:1])
+    assert (rollout.measured, asked) == (True, 2)
+
+
+async def test_what_a_second_try_failed_of_is_the_reason(store: EvidenceStore) -> None:
+    asked = 0
+
+    async def script(request: ChatRequest) -> Said:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            await asyncio.Event().wait()
+        return TransientModelError("simulated: 503: overloaded")
+
+    (rollout,) = await Watched(store, script, deadline=0.05).measure(tasks=TASKS[:1])
+    assert rollout.failure is not None
+    assert (rollout.failure.message, asked) == ("simulated: 503: overloaded", 2)
 
 
 async def test_standing_in_line_for_a_slot_costs_a_task_nothing_of_its_deadline(store: EvidenceStore) -> None:

@@ -417,3 +417,83 @@ async def test_a_proxy_of_the_system_is_used_and_loopback_is_not_sent_through_it
         async with client_of(url) as client:
             await client.reply(REQUEST)
     assert seen == [("http://models.example/v1/chat/completions", "Basic bWU6cGFzcw=="), ("/v1/chat/completions", None)]
+
+
+@pytest.mark.parametrize("proxy", ["http://me:hunter2@[bad", "socks5://me:hunter2@proxy:1080", "http://me:hunter2@:80"])
+def test_a_proxy_that_is_none_is_an_error_that_does_not_show_its_password(proxy: str, monkeypatch: pytest.MonkeyPatch):
+    """More 18"""
+    monkeypatch.setenv("https_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(ConfigError, match="proxy for https:// addresses") as caught:
+        CompatibleClient("openai", "m", base_url="https://models.example/v1", settings=RoleSettings(name="openai:m"))
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [407, 200, 502])
+async def test_a_proxy_that_echoes_its_password_gives_it_to_nobody(status: int, monkeypatch: pytest.MonkeyPatch):
+    """More 18: as it is, and as the header that it stood in."""
+
+    async def proxy(request: web.Request) -> web.Response:
+        return web.Response(text=f"denied: {request.headers['Proxy-Authorization']} hunter2hunter2", status=status)
+
+    async with serving(proxy) as url:
+        monkeypatch.setenv("http_proxy", url.removesuffix("/v1").replace("http://", "me:hunter2hunter2@"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        async with client_of("http://models.example/v1") as client:
+            with pytest.raises(ModelError) as caught:
+                await client.reply(REQUEST)
+    assert "denied: Basic" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert "bWU6aHVudGVyM" not in str(caught.value)
+    assert "aHVudGVyM" not in str(caught.value)
+
+
+async def test_a_reply_that_holds_the_key_is_kept_without_it():
+    """More 18: text, reasoning and finish reason are written into the run directory."""
+
+    async def echo(request: web.Request) -> web.Response:
+        key = request.headers["Authorization"]
+        message = {"content": f"you sent {key}", "reasoning_content": key}
+        return web.json_response({"choices": [{"message": message, "finish_reason": key}]})
+
+    async with serving(echo) as url, client_of(url) as client:
+        reply = await client.reply(REQUEST)
+    assert reply.text == "you sent Bearer [key]"
+    assert KEY.lower() not in repr(reply).lower()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("userinfo", ["", "me:pass@"])
+async def test_no_redirect_carries_the_key_to_another_host(status: int, userinfo: str):
+    """More 18: two real servers; another host, another port, and an address with a user in it."""
+    elsewhere: list[str] = []
+
+    async def steal(request: web.Request) -> web.Response:
+        elsewhere.append(str(request.headers))
+        return web.json_response(completion())
+
+    async with serving(steal) as other:
+        target = other.replace("http://127.0.0.1", f"http://{userinfo}localhost") + "/chat/completions"
+
+        async def redirect(_: web.Request) -> web.Response:
+            return web.Response(status=status, headers={"Location": target})
+
+        async with serving(redirect) as url, client_of(url) as client:
+            with pytest.raises(FatalModelError, match="the server redirects to http://") as caught:
+                await client.reply(REQUEST)
+    assert elsewhere == []
+    assert KEY not in str(caught.value)
+
+
+async def test_a_redirect_that_names_the_key_shows_it_to_nobody():
+    async def redirect(request: web.Request) -> web.Response:
+        key = request.headers["Authorization"].removeprefix("Bearer ")
+        return web.Response(status=307, headers={"Location": f"https://login.example/?key={key}"})
+
+    async with serving(redirect) as url, client_of(url) as client:
+        with pytest.raises(FatalModelError) as caught:
+            await client.reply(REQUEST)
+    assert "[key]" in str(caught.value)
+    assert KEY not in str(caught.value)

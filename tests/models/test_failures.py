@@ -1,7 +1,11 @@
 """Kinds of failure, the waits that servers ask for, and messages that hold no secret."""
 
+import json
+from base64 import b64encode, urlsafe_b64encode
 from email.utils import formatdate
+from html import escape
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -128,3 +132,44 @@ def test_an_address_is_shown_without_what_may_be_secret():
     """More 18"""
     assert shown_address(URL("https://me:pw@h:8/v1?token=t#f")) == "https://h:8/v1"
     assert shown_address(URL("")) == ""
+
+
+AWKWARD = 'sk-a/b+c"d&e0123456789'
+
+
+@pytest.mark.parametrize("secret", [KEY, AWKWARD, "correct horse battery"])
+@pytest.mark.parametrize("ahead", ["", "u:", "me:", "Bearer "])
+def test_a_secret_is_taken_out_in_every_form_in_which_a_server_may_echo_it(secret: str, ahead: str):
+    """More 18: as it is, in a URL, in JSON, in HTML, and in base64 wherever it stands in it."""
+    reporter = Reporter("openai:m", "http://h/v1", "K", (secret,))
+    coded = b64encode(f"{ahead}{secret}".encode()).decode()
+    forms = [
+        *(secret, secret.upper(), quote(secret), quote(secret, safe=""), escape(secret), escape(secret, quote=False)),
+        *(json.dumps(secret), json.dumps(secret).replace("/", "\\/"), coded),
+        urlsafe_b64encode(f"{ahead}{secret}".encode()).decode(),
+    ]
+    for form in forms:
+        said = reporter.quote(f"bad: {form} (end)")
+        assert "[key]" in said, form
+        assert secret[8:] not in said
+        assert len(said) < len("bad: [key] (end)") + 20, said
+        kept = reporter.without_secrets(f"bad: {form} (end)") if form != secret.upper() else ""
+        assert secret[8:] not in kept
+
+
+@pytest.mark.parametrize("rest", ["********wxyz", "...wxyz", "…", "••••••wxyz", "xxxxxxxxwxyz", "o****z", "oj-01**"])
+def test_a_half_masked_key_is_taken_out_whole(rest: str):
+    assert REPORTER.quote(f"Incorrect API key provided: sk-pr{rest}. Bye") in (
+        "Incorrect API key provided: [key] Bye",
+        "Incorrect API key provided: [key]. Bye",
+    )
+
+
+@pytest.mark.parametrize("word", ["sk-learn", "skill", "sk-...", "task*list"])
+def test_words_that_begin_as_the_key_does_stay_where_nothing_is_masked(word: str):
+    assert word in Reporter("m", "", "K", ("sk-proj-0123456789",)).quote(f"a {word} b") or "..." in word
+
+
+def test_a_reply_keeps_the_words_that_are_somebodys_short_key():
+    """A server of one's own often has the key `EMPTY`; what the target said must not change by it."""
+    assert Reporter("vllm:m", "", "K", ("EMPTY",)).without_secrets("EMPTY cells") == "EMPTY cells"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 import pytest
 
 from skillopt.models.json_repairs import MOST_REPAIRED_CHARACTERS, repair
@@ -20,6 +23,7 @@ from skillopt.types import JsonValue
         ("{“a”: “b”}", {"a": "b"}),
         ('{"a":"x" "b":2}', {"a": "x", "b": 2}),
         ('{"a":"\\alpha, \\u00e9\\n",}', {"a": "\\alpha, é\n"}),
+        ('{"a":"# one // two, http://x/y /* z",}', {"a": "# one // two, http://x/y /* z"}),
         ('{"a":"one\\n\\ntwo\\n\\n","b":"three\n",}', {"a": "one\n\ntwo\n\n", "b": "three\n"}),
     ],
 )
@@ -68,3 +72,50 @@ def test_true_is_not_mistaken_for_one_nor_a_float_for_a_whole_number() -> None:
 def test_deep_nesting_is_refused_rather_than_followed() -> None:
     assert repair('{"a":' * 70 + "1" + ",}" * 70) is None
     assert repair('{"a":' * 5000 + "1" + ",}" * 5000) is None
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        '"a"//',
+        '"a"#',
+        "/*",
+        '"a" b',
+        "'a':",
+        '"a\\',
+        "{",
+        '"a"\n',
+        '["one", "two"ng_ra: ',
+        '"a"b: [',
+        '"a", "b"c: ["d", ',
+    ],
+)
+def test_the_work_grows_with_the_length_and_no_faster(unit: str) -> None:
+    """Replies of 40 kB, with comment marks or lists that never end, took minutes."""
+
+    def calls(length: int) -> int:
+        counted = 0
+
+        def count(_frame: FrameType, event: str, _argument: object) -> None:
+            nonlocal counted
+            counted += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            repair("{" + unit * (length // len(unit)) + "}")
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    repair("{,}")  # loads the library
+    assert calls(8000) < 600 * 8000 + 1_000_000
+
+
+def test_a_long_reply_with_small_damage_is_mended() -> None:
+    """The bound of the work is far above what a whole skill with quotes and links in it takes."""
+    line = r"""- use 5\" nails (see [docs](http://x/y)), \"quoted\" and 'so' # one\n"""
+    text = '{"new_skill": "' + line * 300 + '", "reasoning": "r",}'
+    mended = repair(text)
+    assert isinstance(mended, dict)
+    assert str(mended["new_skill"]).count("nails") == 300
+    assert type(mended["new_skill"]) is str

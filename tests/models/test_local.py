@@ -68,6 +68,23 @@ async def test_what_goes_out_is_reproducible_and_bounded_unless_set_otherwise(tm
         await warm.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system shows no other process's environment")
+async def test_the_server_gets_no_key_in_its_environment_or_command_line(tmp_path: Path, gguf: str) -> None:
+    """More 18: it needs none, and the engine is foreign code."""
+    environment = {**engine_environment(tmp_path), "OPENAI_API_KEY": "sk-planted-1", "HF_TOKEN": "planted-2"}
+    async with LocalServers(environment) as servers:
+        model = await open_local(RoleSettings(name=gguf), servers=servers)
+        (server,) = servers.running
+        process = Path(f"/proc/{server.process_id}")
+        seen = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+        key = server.key
+        await model.close()
+    assert b"xllamacpp" not in seen
+    assert b"local_server" in seen
+    assert b"planted" not in seen
+    assert key.encode() not in seen
+
+
 async def identity_of(name: str, environment: Mapping[str, str]) -> Mapping[str, JsonValue]:
     async with LocalServers(environment) as servers:
         model = await open_local(RoleSettings(name=name), servers=servers)
@@ -185,6 +202,16 @@ async def test_a_cancelled_start_leaves_no_process(tmp_path: Path, gguf: str) ->
             await opening
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text("utf-8")), 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has process groups")
+async def test_what_is_sent_to_all_processes_of_a_job_is_the_parents_to_hear(tmp_path: Path, gguf: str) -> None:
+    """`timeout` and terminals signal the whole group; calls in flight then still get their answers."""
+    async with LocalServers(engine_environment(tmp_path)) as servers:
+        model = await open_local(RoleSettings(name=gguf), servers=servers)
+        (server,) = servers.running
+        assert os.getpgid(server.process_id) == server.process_id
+        await model.close()
 
 
 @pytest.mark.local_model

@@ -20,6 +20,7 @@ KEY = "sk-ant-0123456789abcdefghijklmnop"
 ENVIRONMENT = {
     "ANTHROPIC_API_KEY": KEY,
     "AZURE_OPENAI_API_KEY": KEY,
+    "GOOGLE_API_KEY": KEY,
     "OPENAI_API_VERSION": "2024-12-01-preview",
     "GOOGLE_CLOUD_PROJECT": "project",
     "AWS_REGION": "us-east-1",
@@ -225,8 +226,24 @@ async def test_a_key_that_a_vendor_echoes_is_in_no_message(status: int):
     assert "\x1b" not in str(error)
 
 
-async def test_a_redirect_of_a_vendor_does_not_carry_the_key_away():
-    """More 18"""
+VENDORS = {
+    CLAUDE: {},
+    "azure:gpt-5.2": {},
+    "google:gemini-2.5-pro": {},
+    "google-cloud:gemini-2.5-pro": {"api_key_env": "GOOGLE_API_KEY"},
+    "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0": {},
+}
+
+
+@pytest.mark.parametrize("name", VENDORS)
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_no_redirect_of_a_vendor_carries_a_key_to_another_host(
+    name: str, status: int, monkeypatch: pytest.MonkeyPatch
+):
+    """More 18: two real servers; another host and another port, with a user in the address."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", KEY)
+    here: list[str] = []
     elsewhere: list[str] = []
 
     async def steal(request: web.Request) -> web.Response:
@@ -236,9 +253,22 @@ async def test_a_redirect_of_a_vendor_does_not_carry_the_key_away():
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", steal)
     async with TestServer(application, host="localhost") as other:
-        error = await failure_of(answering(307, {}, Location=str(other.make_url("/v1/messages"))))
-    assert isinstance(error, ModelError)
-    assert not any(KEY in headers for headers in elsewhere)
+        target = str(other.make_url("/v1/messages")).replace("http://", "http://me:pass@")
+
+        async def redirect(request: web.Request) -> web.Response:
+            here.append(str(request.headers))
+            return web.Response(status=status, headers={"Location": target})
+
+        async with model_of(name, redirect, **VENDORS[name]) as model:
+            with pytest.raises(ModelError) as caught:
+                await model.reply(REQUEST)
+    assert len(here) == 1
+    assert elsewhere == []
+    assert KEY not in str(caught.value)
+    assert KEY not in "".join(here) or not name.startswith("bedrock")
+    if not name.startswith("bedrock"):
+        assert isinstance(caught.value, FatalModelError)
+        assert "Redirects are not followed" in caught.value.hint
 
 
 async def test_azure_is_asked_for_a_deployment():

@@ -4,9 +4,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from skillopt.errors import FatalModelError, ModelError, RateLimitError, TransientModelError
+from skillopt.errors import FatalModelError, ModelError, ModelTimeoutError, RateLimitError, TransientModelError
 from skillopt.models.base import ChatReply, ChatRequest
-from skillopt.models.retry import MAX_BACKOFF, MAX_RETRY_AFTER, Retry, RetryingModel, failed_attempts
+from skillopt.models.retry import (
+    MAX_BACKOFF,
+    MAX_RETRY_AFTER,
+    Retry,
+    RetryingModel,
+    asked_pause,
+    failed_attempts,
+)
 from skillopt.types import JsonValue, Message, Place
 
 
@@ -119,6 +126,30 @@ async def test_a_wait_that_the_provider_asks_for_is_honoured_up_to_a_bound():
     assert 0.0 <= second <= 2.0
     assert MAX_RETRY_AFTER <= third <= MAX_RETRY_AFTER + 4.0
     assert 0.0 <= fourth <= 8.0
+
+
+async def test_timeouts_are_tried_again_less_often_since_each_takes_minutes():
+    """F1, F2: a provider that hangs is found out in half an hour, not in an hour."""
+    timeouts = [ModelTimeoutError(f"m: too slow {number}") for number in range(9)]
+    model, sleeper = Scripted(timeouts[0], *transient(4), *timeouts[1:]), Sleeper()
+    with pytest.raises(ModelTimeoutError, match=r"m: too slow 4 \(the last of 9 attempts\)"):
+        await RetryingModel(model, 20, seed=1, sleep=sleeper).reply(request())
+    assert model.calls == 9
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [
+        (RateLimitError("m", retry_after=7.0), 7.0),
+        (RateLimitError("m", retry_after=7.0, status=503), 7.0),
+        (RateLimitError("m"), 0.0),
+        (RateLimitError("m", retry_after=-3.0), 0.0),
+        (RateLimitError("m", retry_after=1e12), MAX_RETRY_AFTER),
+        (TransientModelError("m"), 0.0),
+    ],
+)
+def test_the_pause_that_a_provider_asks_for_is_a_bounded_number(error: TransientModelError, seconds: float):
+    assert asked_pause(error) == seconds
 
 
 async def test_identity_and_close_are_those_of_the_model_behind_it():

@@ -171,3 +171,28 @@ def test_a_hub_without_the_file_is_no_source(httpserver: HTTPServer, staging: Pa
 def test_a_hub_that_cannot_be_reached_is_no_source(staging: Path) -> None:
     with pytest.raises(SourceUnavailableError, match="refused"):
         from_hub(weights_of(CONTENT), staging, lambda _: None, endpoint="http://127.0.0.1:9")
+
+
+def test_no_token_goes_to_the_hub(httpserver: HTTPServer, staging: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More 18: the pinned weights are public; the library that would send it is asked for the address only."""
+    monkeypatch.setenv("HF_TOKEN", "hf_planted0123456789")
+    headers: list[str] = []
+
+    def handle(request: Request) -> Response:
+        headers.append(str(request.headers))
+        return Response(CONTENT)
+
+    weights = weights_of(CONTENT)
+    path = f"/{weights.repository}/resolve/main/{weights.file_name}"
+    httpserver.expect_request(path).respond_with_handler(handle)
+    assert from_hub(weights, staging, lambda _: None, endpoint=httpserver.url_for("").rstrip("/")).is_file()
+    assert len(headers) == 2
+    assert "planted" not in "".join(headers)
+
+
+@pytest.mark.parametrize("endpoint", ["http://me:hunter2hunter2@127.0.0.1:9", "https://me:hunter2@@127.0.0.1:9x"])
+def test_the_password_of_a_mirror_is_in_no_message(endpoint: str, staging: Path) -> None:
+    """More 18: the libraries word their errors with parts of the address."""
+    with pytest.raises(SourceUnavailableError) as caught:
+        from_hub(weights_of(CONTENT), staging, lambda _: None, endpoint=endpoint)
+    assert "hunter2" not in str(caught.value)

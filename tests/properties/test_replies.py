@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from skillopt.digests import canonical_json
@@ -74,8 +75,12 @@ def test_a_fenced_value_is_found_exactly_as_it_was_meant(value: JsonValue, fence
 
 @given(OBJECTS, st.data())
 def test_what_is_cut_is_never_read_as_whole(value: dict[str, JsonValue], data: st.DataObject) -> None:
-    """F49: no beginning of an object is taken for an object that was meant."""
+    """F49: no beginning of an object is taken for an object that was meant.
+
+    What stands behind the end of a reasoning block is read for itself, also where a text within the object has one.
+    """
     text = json.dumps(value)
+    assume(not re.search(r"</(think|reasoning)", text, re.IGNORECASE))
     end = data.draw(st.integers(0, len(text) - 1))
     with pytest.raises(UnusableReplyError):
         read_json(text[:end])

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillopt.concurrency import map_ordered
 from skillopt.config.limit_settings import LimitSettings
 from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
-from skillopt.errors import LimitReached
+from skillopt.errors import Interrupted, LimitReached, RunDirectoryError
+from skillopt.interruption import Interruption, interruptible
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.meter import Meter, MeteredModel, Payment
 from skillopt.models.prices import Prices
@@ -149,3 +151,61 @@ async def test_a_call_that_fails_or_is_cancelled_gives_its_room_back() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await bill.calls([1]) == []
+
+
+class Begun(ChatModel):
+    """A model that is answered for when it may be, and remembers which calls were begun."""
+
+    def __init__(self, may_answer: asyncio.Event) -> None:
+        self._may_answer = may_answer
+        self.calls = self.answered = 0
+
+    @property
+    def identity(self) -> Mapping[str, JsonValue]:
+        return {}
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        self.calls += 1
+        await self._may_answer.wait()
+        self.answered += 1
+        return ChatReply("said")
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+async def test_once_an_end_was_asked_for_no_call_is_begun_and_those_in_flight_are_answered() -> None:
+    may_answer = asyncio.Event()
+    interruption = Interruption(told=lambda _: may_answer.set(), grace=3600.0)
+    begun = Begun(may_answer)
+    model = AllowedModel(begun, Bill({}).allowance, role="target")
+
+    async def call(number: int) -> None:
+        if number == 2:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert begun.calls == 2
+            interruption.ask("interrupted (TEST)", exit_code=130)
+        await model.reply(REQUEST)
+
+    with interruption.in_context(), pytest.raises(Interrupted):
+        async with interruptible():
+            await map_ordered(call, range(10), limit=3)
+    assert (begun.calls, begun.answered) == (2, 2)
+
+
+async def test_what_fails_beside_a_call_that_waits_for_its_turn_comes_first() -> None:
+    """Such as a record that a full disk refuses: the call whose slot it frees is not begun any more."""
+    slot, may_answer = asyncio.Semaphore(1), asyncio.Event()
+    may_answer.set()
+    begun = Begun(may_answer)
+    model = AllowedModel(begun, Bill({}).allowance, role="target")
+
+    async def call(number: int) -> None:
+        async with slot:
+            await model.reply(REQUEST)
+        raise RunDirectoryError(f"call {number} cannot be recorded")
+
+    with pytest.raises(RunDirectoryError, match="call 0"):
+        await map_ordered(call, range(10), limit=3)
+    assert begun.calls == 1

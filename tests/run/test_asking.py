@@ -113,3 +113,17 @@ async def test_the_troubles_of_a_step_are_its_own_and_in_the_order_of_their_plac
     assert [trouble.place.index for trouble in troubles] == [0, 1, 2]
     assert {(trouble.asked_again, trouble.excerpt) for trouble in troubles} == {(True, "nothing")}
     assert asker._asker.take_troubles() == ()
+
+
+async def test_a_failure_is_remembered_for_the_question_that_failed_and_for_no_other(
+    open_bench: OpenBench, tmp_path: Path
+) -> None:
+    """More epochs may ask another question at the same place of a run that is there."""
+    place, evidence = Place("reflect", 1, 1), tmp_path / "evidence.sqlite"
+    failing = open_bench(optimizer=[TransientModelError("busy")], evidence=evidence)
+    assert (await failing.ask(ASKED, place, EditsReply, may_fall_back=True)).dropped == "busy"
+    later = open_bench(optimizer=[appends("An edit.")], evidence=evidence)
+    assert (await later.ask(ASKED, place, EditsReply, may_fall_back=True)).dropped == "busy"
+    other = (Message("user", "And what now?"),)
+    answer = await later.ask(other, place, EditsReply, may_fall_back=True)
+    assert answer.value is not None

@@ -144,3 +144,23 @@ def test_a_log_that_cannot_be_written_is_an_error_for_a_person(tmp_path: Path) -
     (tmp_path / "events.jsonl").mkdir()
     with pytest.raises(RunDirectoryError, match="cannot be written"):
         EventLog(tmp_path / "events.jsonl")
+
+
+def test_a_log_that_was_moved_away_is_an_error_ahead_of_what_would_be_lost(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    with EventLog(run / "events.jsonl") as log:
+        log.emit(Warned("one"))
+        run.rename(tmp_path / "elsewhere")
+        with pytest.raises(RunDirectoryError, match="the directory was moved or removed"):
+            log.emit(Warned("two"))
+        (tmp_path / "elsewhere").rename(run)
+        log.emit(Warned("three"))
+    assert [row["message"] for row in lines(run / "events.jsonl")] == ["one", "three"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_a_full_disk_is_one_error_and_closing_the_log_adds_none() -> None:
+    with EventLog(Path("/dev/full")) as log, pytest.raises(RunDirectoryError, match="No space left") as caught:
+        log.emit(Warned("one"))
+    assert "Make room" in caught.value.hint

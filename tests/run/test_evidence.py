@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import signal
 import sqlite3
 import subprocess
@@ -227,46 +226,9 @@ def test_a_damaged_record_is_an_error_for_a_person(path: Path, record: str) -> N
             store.get_rollout("o", TASK)
 
 
-def test_a_full_disk_is_an_error_for_a_person_and_loses_nothing(path: Path) -> None:
-    with EvidenceStore(path) as store:
-        store.put_meta("before", "x")
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
-        try:
-            with pytest.raises(RunDirectoryError, match="cannot be used") as caught:
-                store.put_meta("after", "x" * 400_000)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        assert "space" in caught.value.hint
-        assert store.get_meta("before") == "x"
-        assert store.get_meta("after") is None
-        store.put_meta("after", "y")
-        assert store.get_meta("after") == "y"
-
-
-def test_a_file_that_another_process_is_writing_is_waited_for_and_then_refused(path: Path) -> None:
-    with EvidenceStore(path, busy_seconds=0.01) as store:
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(RunDirectoryError, match="locked") as caught:
-            store.put_meta("m", "1")
-        assert "Another process" in caught.value.hint
-        other.execute("ROLLBACK")
-        other.close()
-        store.put_meta("m", "1")
-
-
 def test_the_name_of_the_format_belongs_to_the_store(store: EvidenceStore) -> None:
     with pytest.raises(ValueError, match="format"):
         store.put_meta("format", "2")
-
-
-def test_use_after_closing_is_a_mistake_of_the_program(path: Path) -> None:
-    store = EvidenceStore(path)
-    store.close()
-    store.close()
-    with pytest.raises(sqlite3.ProgrammingError):
-        store.get_meta("m")
 
 
 async def test_no_secret_reaches_the_file(path: Path, httpserver: HTTPServer) -> None:
@@ -362,6 +324,16 @@ def test_a_bit_that_flips_in_a_record_is_found_when_it_is_read(path: Path) -> No
                 read()
 
 
+def test_a_bit_that_flips_in_a_note_of_the_run_is_found_when_it_is_read(path: Path) -> None:
+    with EvidenceStore(path) as store:
+        store.put_meta("identity", "{}")
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE meta SET value = '[}' WHERE name = 'identity'")
+    connection.close()
+    with EvidenceStore(path) as store, pytest.raises(RunDirectoryError, match="damaged note of the run, 'identity'"):
+        store.get_meta("identity")
+
+
 def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: Path) -> None:
     payments = [
         Payment("target", Place("gate", 1, 2, 3, 1), Usage(1, 10, 20, 30), 0.125, retries=2, key="k", useful=False),
@@ -374,3 +346,24 @@ def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: P
     with EvidenceStore(tmp_path / "evidence.sqlite") as store:
         assert store.payments() == tuple(payments)
         assert store.empty, "a payment without a record answers nothing"
+
+
+def test_a_note_can_be_forgotten() -> None:
+    with EvidenceStore(Path(":memory:")) as evidence:
+        evidence.put_meta("name", "value")
+        evidence.remove_meta("name")
+        evidence.remove_meta("never there")
+        assert evidence.get_meta("name") is None
+
+
+def test_what_is_written_into_a_directory_that_was_moved_is_an_error(tmp_path: Path) -> None:
+    """A file without a name goes on living, and what is paid into it would be lost without a word."""
+    run = tmp_path / "run"
+    run.mkdir()
+    with EvidenceStore(run / "evidence.sqlite") as evidence:
+        evidence.put_given_up("one", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
+        run.rename(tmp_path / "elsewhere")
+        with pytest.raises(RunDirectoryError, match="was moved or removed"):
+            evidence.put_given_up("two", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
+    with EvidenceStore(tmp_path / "elsewhere" / "evidence.sqlite") as evidence:
+        assert evidence.get_given_up("two", Place("gate")) is not None

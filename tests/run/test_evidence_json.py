@@ -15,6 +15,7 @@ from skillopt.run.evidence_json import (
     failure_to_json,
     reply_from_json,
     reply_to_json,
+    request_from_json,
     request_to_json,
     rollout_from_json,
     rollout_to_json,
@@ -92,12 +93,14 @@ def test_half_of_a_surrogate_pair_survives() -> None:
     assert reply_from_json(text) == reply
 
 
-def test_a_request_is_written_whole() -> None:
+def test_a_request_is_written_whole_and_comes_back() -> None:
     schema: Mapping[str, JsonValue] = {"type": "object"}
     request = ChatRequest((Message("user", "é"),), Place("reflect"), schema=ReplySchema("x", schema))
     assert request_to_json(request) == (
         '{"messages":[{"role":"user","content":"\\u00e9"}],"schema":{"name":"x","schema":{"type":"object"}}}'
     )
+    for asked in (request, ChatRequest((), Place("select", 1, 2, 3, 4))):
+        assert request_from_json(request_to_json(asked), asked.place) == asked
 
 
 ROLLOUT = Rollout(Task("t", {"q": 1}), "s", trajectory=Trajectory((), "o"), score=Score(1, 1.0))

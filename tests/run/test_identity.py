@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from tests.support.engine import engine_environment
 from tests.support.runs import SMALL, views, write_run
 
 from skillopt.api import train
+from skillopt.config.describe import kind_of_field, settings
 from skillopt.config.dump import flattened
 from skillopt.config.load import load_config
+from skillopt.config.model_settings import PriceSettings
+from skillopt.config.provenance import KeyPath
+from skillopt.config.schema import Config
+from skillopt.environments.question_answering import QuestionAnsweringSettings
 from skillopt.errors import RunDirectoryError
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.identity import claim, claim_models, identity
+from skillopt.run.identity import Difference, claim, claim_models, difference, extend, identity
 from skillopt.run.models import Models
 from skillopt.run.opening import open_run
+from skillopt.run.schedule import MoreEpochs
 from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.scripted import ScriptedModel
 from skillopt.simulation.server import SimulatedServer
@@ -75,25 +85,148 @@ def test_another_run_is_refused_with_old_and_new_value(tmp_path: Path, key: str,
     assert "env.out_root" in said
 
 
-def test_every_setting_counts_that_is_not_on_the_list_of_neutral_ones(tmp_path: Path) -> None:
-    """A setting that a later version adds cannot slip through."""
-    setup = set_up(tmp_path)
+SETTINGS = dict(settings(Config))
+"""Every setting there is, so that one that a later version adds cannot slip through."""
+
+
+def another(field: FieldInfo, value: Any) -> Any:
+    """A value of a setting that is not the one it has."""
+    kind = kind_of_field(field)
+    if kind.choices:
+        return next(choice for choice in kind.choices if choice != value)
+    examples: dict[str, Any] = {
+        "true or false": not value,
+        "text": "other",
+        "list": ("other",),
+        "mapping": {"other": "x" if "str, str" in str(field.annotation) else 0.75},
+        "whole number": 7,
+        "number": 0.75,
+    }
+    assert examples[kind.words] != value
+    return examples[kind.words]
+
+
+def with_setting(setup: Setup, key: KeyPath, value: Any) -> Setup:
+    """The same set-up but for one setting, whatever the others say of it."""
+
+    def changed(section: BaseModel, path: KeyPath) -> BaseModel:
+        inner = getattr(section, path[0])
+        if len(path) > 1:
+            value_within = changed(inner or PriceSettings(input=1.0, output=1.0), path[1:])
+        return section.model_copy(update={path[0]: value if len(path) == 1 else value_within})
+
+    config = cast("Config", changed(setup.config, key))
+    return replace(setup, loaded=replace(setup.loaded, config=config))
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Setup:
+    return set_up(tmp_path_factory.mktemp("usual"))
+
+
+def keys_that(*ends: Difference) -> list[KeyPath]:
+    return [key for key in SETTINGS if difference(key) in ends]
+
+
+def test_the_settings_that_may_differ_are_these() -> None:
     of_models = {
         f"model.{role}.{key}"
         for role in ("optimizer", "target")
-        for key in ("api_key_env", "timeout", "attempts", "concurrency", "price")
-    }
-    elsewhere = {"env.name", "env.data_path", "env.split_dir", "env.skill_init", "env.out_root",
-                 "evaluation.acceptance"}  # fmt: skip
+        for key in ("api_key_env", "timeout", "attempts", "concurrency", "price.input", "price.cached_input",
+                    "price.output")
+    }  # fmt: skip
     limits = {
         f"limits.{scope}{amount}"
         for scope in ("", "target.", "optimizer.")
         for amount in ("calls", "tokens", "dollars", "minutes")
     }
-    left_out = {".".join(key) for key in flattened(setup.config)} - set(identity(setup))
-    assert left_out == of_models | elsewhere | limits | {
-        "preset", "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout",
+    assert {".".join(key) for key in keys_that(Difference.FREE)} == of_models | limits | {
+        "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout", "env.out_root",
     }  # fmt: skip
+    assert {".".join(key) for key in keys_that(Difference.BY_CONTENT)} == {
+        "preset", "env.name", "env.data_path", "env.split_dir", "env.skill_init", "evaluation.acceptance",
+    }  # fmt: skip
+    assert keys_that(Difference.MAY_RISE) == [("train", "num_epochs")]
+
+
+@pytest.mark.parametrize("key", keys_that(Difference.FREE, Difference.BY_CONTENT), ids=".".join)
+def test_a_setting_that_changes_nothing_that_is_measured_may_differ(usual: Setup, key: KeyPath) -> None:
+    assert ".".join(key) not in identity(usual)
+    changed = with_setting(usual, key, another(SETTINGS[key], value_at(usual, key)))
+    assert flattened(changed.config) != flattened(usual.config)
+    assert differences(usual, changed) == ""
+
+
+@pytest.mark.parametrize("key", keys_that(Difference.REFUSED), ids=".".join)
+def test_every_other_setting_that_differs_is_refused_with_old_and_new(usual: Setup, key: KeyPath) -> None:
+    """F87."""
+    before = value_at(usual, key)
+    after = another(SETTINGS[key], before)
+    said = differences(usual, with_setting(usual, key, after))
+    if isinstance(after, dict):
+        name, inner = next(iter(after.items()))
+        assert f"{'.'.join(key)}: {{}} -> null" in said
+        assert f"{'.'.join(key)}.{name}: null -> {json.dumps(inner)}" in said
+    else:
+        assert f"\n  {'.'.join(key)}: {json.dumps(before)} -> {json.dumps(after)}\n" in said
+    assert all(way in said for way in ("Set it back", "env.out_root", "--fork"))
+
+
+@pytest.mark.parametrize("name", list(QuestionAnsweringSettings.model_fields))
+def test_every_setting_of_an_environment_that_differs_is_refused(usual: Setup, name: str) -> None:
+    """F87."""
+    own = cast("QuestionAnsweringSettings", usual.environment.settings)
+    changed = own.model_copy(update={name: another(QuestionAnsweringSettings.model_fields[name], getattr(own, name))})
+    environment = copy.copy(usual.environment)
+    environment.settings = changed
+    assert f"environment.settings.{name}" in differences(usual, replace(usual, environment=environment))
+
+
+def value_at(setup: Setup, key: KeyPath) -> Any:
+    value: Any = setup.config.model_dump(mode="json")
+    for name in key:
+        value = None if value is None else value[name]
+    return value
+
+
+def test_more_epochs_go_on_with_the_run_and_its_shorter_form_is_then_refused(usual: Setup) -> None:
+    longer, shorter = (with_setting(usual, ("train", "num_epochs"), epochs) for epochs in (5, 1))
+    with EvidenceStore(Path(":memory:")) as evidence:
+        assert claim(evidence, usual) is None
+        record_something(evidence)
+        change = claim(evidence, longer)
+        assert change == MoreEpochs(2, 5)
+        assert claim(evidence, usual) is None, "until it is extended it is the run that it was"
+        extend(evidence, longer, change)
+        assert claim(evidence, longer) is None
+        for refused in (usual, shorter):
+            with pytest.raises(RunDirectoryError, match=r"num_epochs: 5 -> \d \(there may be more"):
+                claim(evidence, refused)
+
+
+def test_more_epochs_excuse_no_other_difference(usual: Setup) -> None:
+    longer = with_setting(with_setting(usual, ("train", "num_epochs"), 5), ("train", "seed"), 7)
+    said = differences(usual, longer)
+    assert "train.seed: 42 -> 7" in said
+    assert "num_epochs" not in said
+
+
+def test_steps_that_are_played_anew_take_their_own_time(usual: Setup) -> None:
+    """Steps 1 and 2 of 8 keep their budget of 2, the others get another one."""
+    longer = with_setting(usual, ("train", "num_epochs"), 4)
+    change = MoreEpochs(2, 4)
+    first = min(change.changed_budgets(usual.config.optimizer, steps_per_epoch=4))
+    with EvidenceStore(Path(":memory:")) as evidence:
+        claim(evidence, usual)
+        noted = [f"step {step}" for step in range(9)] + [
+            f"{stage} of epoch 2" for stage in ("slow_update", "meta_skill")
+        ]
+        for what in noted:
+            evidence.put_meta(f"timing of {what}", "{}")
+        extend(evidence, longer, change)
+        kept = [what for what in noted if evidence.get_meta(f"timing of {what}") is not None]
+    assert 1 < first < 8
+    assert kept == [f"step {step}" for step in range(first)]
 
 
 def test_changed_data_is_refused_and_the_split_is_named(tmp_path: Path) -> None:
@@ -103,8 +236,39 @@ def test_changed_data_is_refused_and_the_split_is_named(tmp_path: Path) -> None:
     changed = [{**row, "answer": "other"} if row["id"] == val_id else row for row in rows]
     (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, changed)), "utf-8")
     said = differences(before, prepare(load_config(tmp_path / "config.yaml")))
-    assert "tasks of val (digest)" in said
+    assert f'tasks of val: 1 changed ("{val_id}")' in said
     assert "tasks of train" not in said
+
+
+def test_the_same_tasks_in_another_file_and_form_are_the_same_run(tmp_path: Path) -> None:
+    """What counts is what the tasks hold: not the file's name, time or size, nor the order of a task's fields."""
+    before = set_up(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text("utf-8").splitlines()]
+    (tmp_path / "other.json").write_text(json.dumps([dict(reversed(row.items())) for row in rows], indent=4), "utf-8")
+    assert differences(before, set_up(tmp_path, {"env.data_path": "other.json"})) == ""
+
+
+def test_the_same_tasks_in_another_order_are_another_run(tmp_path: Path) -> None:
+    """The order decides which tasks a batch has, and which ones `sel_env_num` takes."""
+
+    def splits(order: int) -> Setup:
+        for number, name in enumerate(("train", "val", "test")):
+            rows = [{"id": f"{name}{n}", "question": f"q{number}{n}", "answer": "right"} for n in range(4)][::order]
+            (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return set_up(tmp_path, {"env.data_path": None, "env.split_dir": "."})
+
+    said = differences(splits(1), splits(-1))
+    assert "tasks of val: the same tasks in another order" in said
+
+
+def test_of_a_run_of_an_older_version_the_split_is_named(tmp_path: Path) -> None:
+    before = set_up(tmp_path)
+    with EvidenceStore(Path(":memory:")) as evidence:
+        claim(evidence, before)
+        record_something(evidence)
+        evidence.remove_meta("tasks")
+        with pytest.raises(RunDirectoryError, match=r'tasks of val \(digest\): "[0-9a-f]{12}\.\.\." -> "'):
+            claim(evidence, set_up(tmp_path, {"evaluation.sel_env_num": 3}))
 
 
 def test_a_changed_seed_skill_is_refused(tmp_path: Path) -> None:
@@ -144,7 +308,7 @@ def test_other_prompts_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         claim(evidence, before)
         record_something(evidence)
         monkeypatch.setattr("skillopt.run.identity.prompts_digest", lambda: "other")
-        with pytest.raises(RunDirectoryError, match=r'prompts \(digest\): "[0-9a-f]{64}" -> "other"'):
+        with pytest.raises(RunDirectoryError, match=r'prompts \(digest\): "[0-9a-f]{12}\.{3}" -> "other"'):
             claim(evidence, before)
 
 
@@ -202,7 +366,7 @@ async def test_weights_that_were_replaced_under_the_same_name_are_refused(tmp_pa
         record_something(evidence)
     shown = views(directory)
     weights.write_bytes(b"GGUF another")
-    with pytest.raises(RunDirectoryError, match=r"model\.target\.weights_sha256: \"[0-9a-f]{64}\" -> "):
+    with pytest.raises(RunDirectoryError, match=r"model\.target\.weights_sha256: \"[0-9a-f]{12}\.{3}\" -> "):
         async with open_run(setup, directory=directory, environment=environment):
             pass
     assert views(directory) == shown

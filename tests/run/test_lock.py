@@ -1,52 +1,119 @@
 from __future__ import annotations
 
+import json
+import os
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import RunDirectoryError
-from skillopt.run.lock import LOCK_NAME, locked
+from skillopt.run.lock import HOLDER_NAME, LOCK_NAME, locked, read_holder
 
 HOLD = """
 import sys
 from pathlib import Path
 from skillopt.run.lock import locked
-with locked(Path(sys.argv[1])):
+with locked(Path(sys.argv[1]), command="eval"):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
-def test_a_run_that_is_being_played_cannot_be_played_again(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(RunDirectoryError, match="in use") as caught, locked(tmp_path):
-        pass
-    assert "env.out_root" in caught.value.hint
-
-
-def test_a_directory_is_free_when_its_run_is_over_also_by_an_error(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), locked(tmp_path):
-        raise KeyError
-    with locked(tmp_path):
-        pass
-    assert (tmp_path / LOCK_NAME).stat().st_size == 0
-
-
-def test_another_process_is_kept_out_until_it_is_killed(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+@contextmanager
+def held_by_another_process(directory: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", HOLD, str(directory)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(RunDirectoryError, match="in use"), locked(tmp_path):
-            pass
+        yield holder
+
+
+def try_to_lock(directory: Path) -> None:
+    with locked(directory, command="train"):
+        pass
+
+
+def test_a_directory_that_is_worked_in_is_refused_within_one_process_too(tmp_path: Path) -> None:
+    with locked(tmp_path, command="train"), pytest.raises(RunDirectoryError, match="in use") as caught:
+        try_to_lock(tmp_path)
+    assert "`skillopt train` works in it since 20" in caught.value.message
+    assert f"(process {os.getpid()} on {socket.gethostname()})" in caught.value.message
+    assert "env.out_root" in caught.value.hint and f"kill {os.getpid()}" in caught.value.hint
+
+
+def test_a_directory_is_free_when_its_run_is_over_also_by_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), locked(tmp_path, command="train"):
+        raise KeyError
+    try_to_lock(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [LOCK_NAME]
+    assert (tmp_path / LOCK_NAME).stat().st_size == 0
+
+
+def test_another_process_is_named_and_kept_out_until_it_is_killed(tmp_path: Path) -> None:
+    with held_by_another_process(tmp_path) as holder:
+        with pytest.raises(RunDirectoryError, match=rf"`skillopt eval` works in it .*\(process {holder.pid} on "):
+            try_to_lock(tmp_path)
         holder.send_signal(signal.SIGKILL)
         holder.wait()
-    with locked(tmp_path):
-        pass
+        assert (tmp_path / HOLDER_NAME).exists()
+    try_to_lock(tmp_path)
+    assert not (tmp_path / HOLDER_NAME).exists()
 
 
-def test_a_directory_that_is_not_there_is_an_error_for_a_person(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="cannot be opened"), locked(tmp_path / "nowhere"):
-        pass
+def test_what_a_killed_process_left_names_nobody(tmp_path: Path) -> None:
+    """Whoever took the lock a moment ago has not said yet who it is: a process that is gone is not it."""
+    with held_by_another_process(tmp_path) as holder:
+        kept = (tmp_path / HOLDER_NAME).read_bytes()
+        assert read_holder(tmp_path) is not None
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    assert read_holder(tmp_path) is None
+    with locked(tmp_path, command="train"):
+        (tmp_path / HOLDER_NAME).write_bytes(kept)
+        with pytest.raises(RunDirectoryError, match="in use: another process works in it"):
+            try_to_lock(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"command": "train"}', '{"a": 1}', "[" * 100_000, "null"])
+def test_a_damaged_note_names_nobody(tmp_path: Path, text: str) -> None:
+    with locked(tmp_path, command="train"):
+        (tmp_path / HOLDER_NAME).write_text(text, "utf-8")
+        with pytest.raises(RunDirectoryError, match="in use: another process works in it"):
+            try_to_lock(tmp_path)
+
+
+def test_a_process_on_another_machine_cannot_be_asked_and_is_believed(tmp_path: Path) -> None:
+    note = {"command": "train", "process": 2**22 + 1, "host": "elsewhere.example", "since": "2026-01-01 00:00:00+00:00"}
+    (tmp_path / HOLDER_NAME).write_text(json.dumps(note), "utf-8")
+    holder = read_holder(tmp_path)
+    assert holder is not None and holder.host == "elsewhere.example"
+
+
+def test_a_note_that_cannot_be_written_keeps_nobody_from_working(tmp_path: Path) -> None:
+    (tmp_path / HOLDER_NAME).mkdir()
+    with locked(tmp_path, command="train"), pytest.raises(RunDirectoryError, match="in use: another process"):
+        try_to_lock(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "advice"),
+    [
+        (lambda lock: lock.parent.rmdir(), "must exist and be writable"),
+        (lambda lock: lock.mkdir(), "run.lock in it be a file"),
+        (lambda lock: lock.write_text("a diary, and no database" * 100, "utf-8"), "move it away"),
+    ],
+    ids=["no directory", "a directory in its place", "a foreign file"],
+)
+def test_what_cannot_be_locked_says_what_to_do(tmp_path: Path, prepare: object, advice: str) -> None:
+    directory = tmp_path / "run"
+    directory.mkdir()
+    prepare(directory / LOCK_NAME)  # type: ignore[operator]
+    with pytest.raises(RunDirectoryError, match=r"run\.lock cannot be locked") as caught:
+        try_to_lock(directory)
+    assert advice in caught.value.hint

@@ -99,6 +99,28 @@ async def test_a_failure_that_may_pass_is_tried_again_and_told_with_its_role(tmp
     assert told == [("target", 1, 503)]
 
 
+async def test_a_provider_that_asks_for_fewer_calls_is_told_once_with_its_role(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillopt.models.retry.FIRST_BACKOFF", 0.0)
+    told: list[tuple[Role, int]] = []
+    busy = [Fault("status", 429, retry_after="0")] * 2
+
+    async with SimulatedServer(SMALL, weather=scripted(busy)) as server:
+        config = configured(tmp_path, server, model__optimizer__attempts=3, model__optimizer__concurrency=6)
+        opening = open_models(
+            config,
+            accounts(config),
+            environment={},
+            on_retry=lambda role, retry: None,
+            on_slowed=lambda role, allowed: told.append((role, allowed)),
+        )
+        async with opening as models:
+            await models.optimizer.reply(REQUEST)
+            await models.target.reply(REQUEST)
+    assert told == [("optimizer", 3)]
+
+
 async def test_a_blank_reply_of_the_target_is_paid_and_asked_again_and_one_of_the_optimizer_is_handed_on(
     tmp_path: Path,
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.runs import SMALL, read_json, write_run
+from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train
 from skillopt.config.load import load_config
@@ -113,6 +113,19 @@ async def test_a_call_that_is_tried_again_is_told_to_those_who_watch(tmp_path: P
     assert again.startswith("target: compatible:simulated-target: busy (HTTP 503); attempt 2 in ")
 
 
+async def test_a_role_that_is_slowed_down_is_told_to_those_who_watch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillopt.models.retry.FIRST_BACKOFF", 0.0)
+    told: list[Event] = []
+    busy = Fault("status", 429, retry_after="0")
+    async with SimulatedServer(SMALL, weather=scripted([busy, busy])) as server:
+        settings = {"model.target.attempts": 3, "model.target.concurrency": 6, "train.num_epochs": 1, "env.limit": 4}
+        await train(write_run(tmp_path, server=server, settings=settings), subscribers=[told.append])
+    (slowed,) = (event.message for event in told if isinstance(event, Warned) and "fewer calls" in event.message)
+    assert slowed == ("target: the provider asks for fewer calls; at most 3 in flight now, more again as it answers")
+
+
 async def test_a_model_that_cannot_be_opened_ends_it_before_anything_is_asked(tmp_path: Path) -> None:
     setup = set_up(tmp_path, model__target__name="openai:gpt-5.5")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
@@ -129,3 +142,24 @@ async def test_files_of_somebody_else_are_never_written_over(tmp_path: Path) -> 
             pass
     assert [path.name for path in directory.iterdir()] == ["best_skill.md"]
     assert (directory / "best_skill.md").read_text("utf-8") == "my own"
+
+
+async def test_a_start_with_more_epochs_that_is_killed_before_it_took_the_directory_took_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F82: the shorter run plays its views anew, and the longer one can begin again."""
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    directory = (await train(config)).directory
+    before = views(directory)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("skillopt.run.opening.extend", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await train(config, ["train.num_epochs=2"])
+    await train(config)
+    assert views(directory) == before
+    outcome = await train(config, ["train.num_epochs=2"])
+    assert outcome.summary["total_steps"] == 2

@@ -22,7 +22,7 @@ def test_every_end_has_its_own_exit_code_and_only_improvement_is_success() -> No
     codes = {state: state.exit_code for state in EndState}
     assert codes == {
         "improved": 0, "all_rejected": 10, "no_candidates": 11, "saturated": 12, "provider_failed": 13,
-        "limit_reached": 14, "not_confirmed": 15,
+        "limit_reached": 14, "not_confirmed": 15, "interrupted": 130,
     }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def test_no_seed_skill_is_an_empty_one(tmp_path: Path) -> None:
 def test_a_seed_skill_that_is_not_there_is_an_error_and_no_empty_skill(tmp_path: Path) -> None:
     """F98: a missing seed file meant "start from blank"."""
     config = write_run(tmp_path, settings={"env.skill_init": "sead.md"})
-    with pytest.raises(ConfigError, match=r"config\.yaml.*sead\.md, which is not a file"):
+    with pytest.raises(ConfigError, match=r"config\.yaml.*sead\.md, which does not exist"):
         prepare(load_config(config))
 
 

@@ -136,6 +136,58 @@ def test_a_history_that_is_not_this_replays_is_written_anew(tmp_path: Path, foun
     assert (tmp_path / "best_skill.md").read_text("utf-8") == "# Seed\n"
 
 
+def write_all(directory: Path, *names: str) -> None:
+    for name in names:
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("of another play", "utf-8")
+
+
+STALE = (
+    "steps/step_0001/patches/patch_009_failure.json",
+    "steps/step_0001/draw_03/candidate_skill.md",
+    "steps/step_0002/step_record.json",
+    "steps/step_0041/rollout/trajectories/a.md",
+    "skills/skill_v0002.md",
+    "slow_update/epoch_01/slow_result.json",
+    "meta_skill/epoch_07/meta_skill_result.json",
+    "test_eval/results.json",
+    "selection_eval_final/results.json",
+)
+OTHERS = (
+    *("notes.md", "noise.json", "steps/notes.md", "skills/mine.md", "slow_update/epochs.txt"),
+    *("steps/step_0001/why.md", "steps/step_0041/why.md", "steps/step_0001/patches.aside-1/history.json"),
+)
+
+
+def test_what_another_play_left_of_a_step_and_after_it_goes_and_other_files_stay(tmp_path: Path) -> None:
+    """A play whose evidence was lost in part may have gone another way; its pages would pass for this one's."""
+    after, step = accepted_step()
+    first = Views(tmp_path)
+    first.write_baseline(after.seed, {"step": 0})
+    baseline = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    write_all(tmp_path, *STALE, *OTHERS)
+    first.write_step(after, step, {"step": 1})
+    assert [name for name in STALE if (tmp_path / name).exists()] == list(STALE[2:]), "it went before, at step 0"
+    again = Views(tmp_path)
+    again.write_baseline(after.seed, {"step": 0})
+    again.write_step(after, step, {"step": 1, "action": "another"})
+    assert [name for name in STALE if (tmp_path / name).exists()] == []
+    assert all((tmp_path / name).is_file() for name in OTHERS)
+    assert all(path.is_file() for path in baseline)
+    assert (tmp_path / "steps" / "step_0001" / "step_record.json").is_file()
+
+
+def test_a_replay_of_steps_that_stand_removes_nothing(tmp_path: Path) -> None:
+    after, step = accepted_step()
+    for stale in ((), STALE):
+        write_all(tmp_path, *stale)
+        views = Views(tmp_path)
+        views.write_baseline(after.seed, {"step": 0})
+        views.write_step(after, step, {"step": 1})
+    assert all((tmp_path / name).is_file() for name in STALE)
+
+
 def test_the_test_split_is_shown_for_both_skills_where_it_was_measured(tmp_path: Path) -> None:
     Views(tmp_path).write_tests(seed=[rollout(1, 0)], best=[])
     assert [path.name for path in tmp_path.iterdir()] == ["test_eval_baseline"]
@@ -144,7 +196,7 @@ def test_the_test_split_is_shown_for_both_skills_where_it_was_measured(tmp_path:
 def test_a_run_leaves_exactly_the_files_that_are_documented(finished: Finished) -> None:
     names = {path.name for path in finished.directory.iterdir()}
     assert names == {
-        "config.yaml", "split_manifest.json", "evidence.sqlite", "events.jsonl", "run.lock", "history.json",
+        "config.yaml", "split_manifest.json", "evidence.sqlite", "events.jsonl", "run.lock", "run.json", "history.json",
         "ledger.csv",
         "summary.json", "best_skill.md", "skills", "steps", "selection_eval_baseline", "test_eval_baseline",
         "test_eval",

@@ -85,7 +85,9 @@ async def test_calls_are_kept_in_the_order_of_arrival() -> None:
         await post(server, {**RIGHT, "model": "gpt"})
         assert [(call.number, call.model) for call in server.calls] == [(0, "target"), (1, "optimizer"), (2, "")]
         assert server.calls[0].body == RIGHT
-        assert (server.count("target"), server.count("optimizer")) == (1, 1)
+        await post(server, RIGHT)
+        assert [call.earlier for call in server.calls] == [0, 0, 0, 1]
+        assert (server.count("target"), server.count("optimizer")) == (2, 1)
 
 
 @pytest.mark.parametrize(

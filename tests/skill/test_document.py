@@ -107,9 +107,9 @@ def test_an_unusable_file_is_named_with_what_is_wrong(tmp_path: Path) -> None:
     latin.write_bytes("# A\nnaïve\n".encode("latin-1"))
     broken.write_bytes(b"# A\n<!-- APPENDIX_END -->\n")
     cases = {
-        tmp_path / "none.md": "none.md: there is no such file",
-        tmp_path: "this is a directory",
-        latin: "latin.md, line 2: byte 6 is not UTF-8",
+        tmp_path / "none.md": "none.md does not exist",
+        tmp_path: "is a directory and not a file",
+        latin: "latin.md is not UTF-8 text \\(line 2\\)",
         broken: "broken.md, line 2: .* not open",
     }
     for path, reason in cases.items():
@@ -159,11 +159,11 @@ def test_a_section_cannot_be_given_a_marker(marker: str) -> None:
 
 def test_a_skill_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "skill.md")
-    with pytest.raises(SkillError, match="no regular file"):
+    with pytest.raises(SkillError, match="is a pipe and not a file"):
         Skill.load(tmp_path / "skill.md")
 
 
-@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b", "\x7f", "\0", "\ud800", "\x0c"])
+@pytest.mark.parametrize("character", ["\x1b", "\x07", "\x9b", "\x7f", "\0", "\ud800", "\x0c", "\u202e", "\u2066"])
 def test_a_models_text_holds_no_character_that_moves_a_cursor(character: str) -> None:
     """A skill is printed, and sent to a model: what cannot be seen does neither."""
     assert "line 2" in unfit(f"one\ntw{character}o")

@@ -6,17 +6,25 @@ The processes are forked from a server that has everything imported, so that a s
 from __future__ import annotations
 
 import asyncio
+import itertools
 import multiprocessing
 import os
 import signal
+import sys
+import time
 from collections.abc import Callable
+from datetime import datetime, tzinfo
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from skillopt.api import train
+from skillopt.config.load import load_config
+from skillopt.errors import SkillOptError
+from skillopt.run import forking
 
 PRELOADED = [
+    "benchmarks.kill.child",
     "pytest",
     "skillopt.api",
     "skillopt.models.client",
@@ -57,3 +65,44 @@ def _deadly(real: Callable[..., Any], number: int) -> Callable[..., Any]:
         return real(*arguments, **named)
 
     return call
+
+
+def fork_until(config: Path, directory: Path, moment: str) -> None:
+    """Fork a run, and be killed while the evidence is "copied", or just before the copy is "named"."""
+    if moment == "named":
+        Path.replace = _deadly(Path.replace, 1)  # type: ignore[method-assign]
+    else:
+        forking.checksum = _deadly(forking.checksum, 20)
+    asyncio.run(train(config, fork=directory))
+
+
+def play_with_a_wild_clock(config: Path, overrides: list[str]) -> None:
+    """Train while the machine's time jumps by years, forwards and backwards, at every look at it."""
+    instants = itertools.cycle((1.7e9, 2e9, 0.0, 3.2e9, 1.1e9))
+
+    def wild() -> float:
+        return next(instants)
+
+    class WildDatetime(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls.fromtimestamp(wild(), tz)
+
+    vars(time).update(time=wild)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("skillopt") and getattr(module, "datetime", None) is datetime:
+            module.datetime = WildDatetime  # type: ignore[attr-defined]
+    asyncio.run(train(config, overrides))
+
+
+def play_as_nobody(config: Path, overrides: list[str], said: Path) -> None:
+    """Train without a privileged user's rights, and write down the error that ended it."""
+    text, loaded = said.open("w", encoding="utf-8"), load_config(config, overrides)
+    if os.getuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    try:
+        asyncio.run(train(loaded))
+    except SkillOptError as error:
+        text.write(str(error))
+    text.close()

@@ -106,3 +106,9 @@ def views(directory: Path) -> dict[str, Any]:
                 del record["timing"]
             found[name] = json.dumps(records)
     return found
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Everything in a directory, byte for byte."""
+    files = [path for path in sorted(directory.rglob("*")) if path.is_file()]
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}

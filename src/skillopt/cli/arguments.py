@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skillopt.cli.streams import stay_open
 from skillopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def load(word: str | None, overrides: Sequence[str] | None, option: str | None) 
     """
     from skillopt.config.load import load_config
 
+    # From here on, code that the configuration names may run.
+    stay_open()
     words = [*([] if word is None else [word]), *(overrides or ())]
     if option is None:
         if not words or ("=" in words[0] and not words[0].endswith((".yaml", ".yml"))):

@@ -10,13 +10,16 @@ from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
 from skillopt.cli.pages import page
 
 if TYPE_CHECKING:
-    from skillopt.run.setup import Setup
+    from pydantic import BaseModel
+
+    from skillopt.config.load import LoadedConfig
 
 EPILOG = page(
     examples=(
         "skillopt check config.yaml",
         "skillopt check config.yaml --offline",
         "skillopt check config.yaml --offline --settings train.batch_size=8",
+        "skillopt check downloaded/config.yaml --no-code",
     ),
     codes={0: "all is well", 13: "a model did not answer, or not as a training needs it"},
 )
@@ -27,6 +30,14 @@ def check(
     overrides: Overrides = None,
     config: ConfigOption = None,
     offline: Annotated[bool, typer.Option("--offline", help="Ask no model.")] = False,
+    no_code: Annotated[
+        bool,
+        typer.Option(
+            "--no-code",
+            help="Run no code that CONFIG names, ask no model, look up no key; say what a training would run, read, "
+            "send and write.",
+        ),
+    ] = False,
     settings: Annotated[
         bool, typer.Option("--settings", help="Print every setting, its value and where it comes from.")
     ] = False,
@@ -36,6 +47,8 @@ def check(
     Each model is asked once, in the way in which the training asks: the target does one training task with the seed
     skill, and its answer is scored; the optimizer gives an empty reply in the form that the training reads. Then the
     plan is shown: calls and tokens by stage and their price, as ranges.
+
+    A configuration may name Python code, and checking it runs that code. Look at one from elsewhere with --no-code.
     """
     loaded = load(config_word, overrides, config)
     import asyncio
@@ -43,6 +56,7 @@ def check(
 
     from skillopt.cli.planning import show_plan
     from skillopt.cli.preflight import ask_models
+    from skillopt.cli.signals import ending_in_order
     from skillopt.cli.terminal import say
     from skillopt.models.prices import Prices
     from skillopt.run.models import simulated
@@ -50,29 +64,37 @@ def check(
     from skillopt.run.setup import prepare
     from skillopt.text_files import plain
 
+    if no_code:
+        from skillopt.cli.inspection import show_inspection
+
+        own = show_inspection(loaded)
+        if settings:
+            _show_settings(loaded, own)
+        return 0
     setup = prepare(loaded)
     known_models = simulated(setup.config)  # reads both names, so that a misspelt provider is found without asking
     if settings:
-        _show_settings(setup)
+        _show_settings(loaded, setup.environment.settings)
     counts = ", ".join(f"{name} {len(setup.splits[name])}" for name in ("train", "val", "test"))
     say(f"settings  ok  {plain(str(loaded.path))}")
     say(f"tasks     ok  {counts}; every one has what the environment needs")
     if known_models:
         say("SIMULATED MODELS: what they answer says nothing about real ones.")
     if not offline:
-        asyncio.run(ask_models(setup))
+        with ending_in_order():
+            asyncio.run(ask_models(setup))
     show_plan(plan(setup, Prices(setup.config.model, on=datetime.now(UTC).date())))
     return 0
 
 
-def _show_settings(setup: Setup) -> None:
+def _show_settings(loaded: LoadedConfig, environment: BaseModel | None) -> None:
     import os
 
     from skillopt.cli.terminal import new_table, show_table
     from skillopt.text_files import plain
 
     table = new_table("setting", "value", "from")
-    for row in setup.loaded.resolved_table(setup.environment.settings):
+    for row in loaded.resolved_table(environment):
         origin = row.origin
         place = f"{os.path.relpath(origin.file)}, line {origin.line}" if origin.file else str(origin)
         table.add_row(row.key, plain(row.value), plain(place))

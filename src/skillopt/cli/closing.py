@@ -42,6 +42,7 @@ def show_outcome(outcome: Outcome) -> None:
     _show_diff(outcome)
     _show_usage(summary["total_usage"])
     _show_bill(outcome.bill)
+    _show_fork(summary.get("fork"))
     _show_places(outcome.directory)
 
 
@@ -143,6 +144,16 @@ def _show_bill(bill: Mapping[Role, Spending]) -> None:
     """Print what was paid for the run over all its starts: less than was used where it came from elsewhere."""
     for role, spent in bill.items():
         _show_spending(f"Paid, {role}:", spent)
+
+
+def _show_fork(fork: Mapping[str, Any] | None) -> None:
+    """Say what a fork used of what it shares, and so did not pay for."""
+    if fork is None:
+        return
+    saved = "price unknown" if fork["used_dollars"] is None else f"${fork['used_dollars']:.2f}"
+    count = fork["replies"] + fork["rollouts"]
+    say(f"{'Shared:':<17}{fork['used_records']} of {count} replies and rollouts of {plain(fork['from'])} were used:")
+    say(f"{'':<17}{fork['used_calls']} calls, {saved}, that were not paid again")
 
 
 def _show_spending(name: str, spent: Spending) -> None:

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
 
 
-def confirmed(loaded: LoadedConfig) -> bool:
+def confirmed(loaded: LoadedConfig, *, fork: str | None = None) -> bool:
     """Whether a training may begin: small or limited, begun before, nobody to ask, or a person says yes.
+
+    Args:
+        loaded: The configuration.
+        fork: The directory of the fork that is to begin; None where the run is kept in its own.
 
     Raises:
         SkillOptError: If the settings do not fit the data, as a start would.
@@ -20,6 +24,7 @@ def confirmed(loaded: LoadedConfig) -> bool:
     if not (is_live() and sys.stdin.isatty()):
         return True
     from datetime import UTC, datetime
+    from pathlib import Path
 
     from skillopt.cli.terminal import say
     from skillopt.models.prices import Prices
@@ -29,7 +34,8 @@ def confirmed(loaded: LoadedConfig) -> bool:
 
     setup = prepare(loaded)
     large = plan(setup, Prices(setup.config.model, on=datetime.now(UTC).date())).large
-    if not large or (run_directory(setup) / "evidence.sqlite").exists():
+    directory = run_directory(setup) if fork is None else Path(fork)
+    if not large or (directory / "evidence.sqlite").exists():
         return True
     say(f"{large[0].upper()}{large[1:]}. `skillopt train --dry-run` shows the plan, --yes begins without asking.")
     print("Begin? [y/N] ", end="", flush=True)  # noqa: T201

@@ -45,7 +45,7 @@ def evaluate(
             "--out",
             metavar="DIR",
             help="Where results and evidence are kept, by default below outputs. Any number of evaluations may share "
-            "it; with a run directory, what the run measured is not paid again.",
+            "it, one after the other; with a run directory, what the run measured is not paid again.",
         ),
     ] = None,
 ) -> int:
@@ -60,6 +60,7 @@ def evaluate(
 
     from skillopt import api
     from skillopt.cli.comparison import Counting, show_evaluation, write_evaluation
+    from skillopt.cli.signals import ending_in_order
     from skillopt.run.models import simulated
     from skillopt.run.outcome import EndState
     from skillopt.run.setup import prepare
@@ -72,9 +73,10 @@ def evaluate(
     skills = [Skill.load(Path(file)) for file in skill] if skill else [setup.seed_skill]
     directory = Path(out) if out else evaluation_directory(setup)
     counting = Counting(len(tasks) * len(skills))
-    result = asyncio.run(
-        api.evaluate(setup, skills, tasks, directory=directory, observer=counting, on_retry=counting.on_retry)
-    )
+    with ending_in_order():
+        result = asyncio.run(
+            api.evaluate(setup, skills, tasks, directory=directory, observer=counting, on_retry=counting.on_retry)
+        )
     write_evaluation(directory, name, names, result)
     of_simulation = simulated(setup.config, roles=("target",))
     show_evaluation(names, name, result, directory=directory, simulated_models=of_simulation)

@@ -41,10 +41,16 @@ def init(
     ever overwritten.
     """
     from skillopt.cli.starter import starter_files
+    from skillopt.config.secrets import found_secrets
     from skillopt.models.providers import parse_model_name
     from skillopt.text_files import plain, write_text_atomically
 
     for option, name in (("--target", target), ("--optimizer", optimizer)):
+        if any(found_secrets(name, ("model",))):
+            raise UsageError(
+                f"{option} is refused and not shown: it looks like a key or token",
+                hint="Keys are read from the environment only, such as OPENAI_API_KEY.",
+            )
         parse_model_name(name, key=option)
     if data is not None and not data.is_file():
         raise UsageError(f"--data is {data}, which is not a file", hint="Name your task file, or leave --data out.")

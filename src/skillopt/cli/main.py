@@ -5,17 +5,22 @@ Command modules import what they need when they run, so that `--help` and errors
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from types import TracebackType
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from skillopt.cli import check, evaluate, init, models, noise, train
+from skillopt.cli import check, evaluate, init, models, noise, recover, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
-from skillopt.cli.streams import replace_what_cannot_be_shown
-from skillopt.errors import LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
+from skillopt.cli.streams import enduring_output
+from skillopt.config.secrets import masked
+from skillopt.disk import is_refusal, refusal
+from skillopt.errors import Interrupted, LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
 from skillopt.text_files import plain
 
 
@@ -36,6 +41,7 @@ app.command("check", epilog=check.EPILOG, short_help="Check all that a training 
 app.command("train", epilog=train.EPILOG, short_help="Train a skill and measure it on held-out tasks.")(train.train)
 app.command("eval", epilog=evaluate.EPILOG, short_help="Measure and compare skills on a split.")(evaluate.evaluate)
 app.command("noise", epilog=noise.EPILOG, short_help="Measure the noise of the selection split.")(noise.noise)
+app.command("recover", epilog=recover.EPILOG, short_help="Keep what is whole of damaged evidence.")(recover.recover)
 app.add_typer(models.app, name="models")
 
 
@@ -58,33 +64,43 @@ def skillopt(
 
 def main() -> None:
     """Run the `skillopt` command."""
-    sys.exit(run(sys.argv[1:]))
+    _end_with(sys.argv[1:])
 
 
 def main_train() -> None:
     """Run `skillopt-train` or `scripts/train.py`: the same as `skillopt train`."""
-    sys.exit(run(sys.argv[1:], _alone(train.train, train.EPILOG), program=Path(sys.argv[0]).name))
+    _end_with(sys.argv[1:], _alone(train.train, train.EPILOG), program=Path(sys.argv[0]).name)
 
 
 def main_eval() -> None:
     """Run `skillopt-eval`: the same as `skillopt eval`."""
-    sys.exit(run(sys.argv[1:], _alone(evaluate.evaluate, evaluate.EPILOG), program=Path(sys.argv[0]).name))
+    _end_with(sys.argv[1:], _alone(evaluate.evaluate, evaluate.EPILOG), program=Path(sys.argv[0]).name)
 
 
 def run(arguments: Sequence[str], application: typer.Typer = app, *, program: str = "skillopt") -> int:
     """Run a command and return its exit code.
 
-    An error that a person can act on is one message on standard error. Anything else is a fault of ours and keeps its
-    traceback.
+    An error that a person can act on is one message on standard error, and so is what the disk or the system refuses.
+    Anything else is a fault of ours and keeps its traceback. Output that could not be delivered is said at the end, and
+    the code is then not 0.
 
     Args:
         arguments: The command line without the program's name.
         application: The command or commands.
         program: The program's name, for messages.
     """
+    with enduring_output() as output:
+        code = _run(arguments, application, program)
+        output.flush()
+        if output.lost is not None:
+            _print(f"error: standard output could not be written ({output.lost.strerror}), and a part of it is lost")
+            code = code or ERROR
+    return code
+
+
+def _run(arguments: Sequence[str], application: typer.Typer, program: str) -> int:
     # Everything after `--cfg-options` is an override, as trailing words are, so the flag itself says nothing more.
     words = [word for word in arguments if word != "--cfg-options"]
-    replace_what_cannot_be_shown()
     try:
         result = application(words, prog_name=program, standalone_mode=False)
     except SkillOptError as error:
@@ -92,6 +108,10 @@ def run(arguments: Sequence[str], application: typer.Typer = app, *, program: st
     except typer.TyperException as error:
         named = words[:1] if any(known.name in words[:1] for known in application.registered_commands) else []
         return _report_misuse(error, " ".join([program, *named]))
+    except OSError as error:
+        if not is_refusal(error):
+            raise
+        return _report(refusal(error, str(error.filename or "the system refused something")))
     except KeyboardInterrupt:
         result = INTERRUPTED
     if result == INTERRUPTED:
@@ -100,6 +120,9 @@ def run(arguments: Sequence[str], application: typer.Typer = app, *, program: st
 
 
 def _report(error: SkillOptError) -> int:
+    if isinstance(error, Interrupted):
+        _print(str(error))
+        return error.exit_code
     _print(f"error: {error}")
     if isinstance(error, UsageError):
         return MISUSE
@@ -130,4 +153,22 @@ def _report_misuse(error: typer.TyperException, called: str) -> int:
 
 
 def _print(text: str) -> None:
-    print(plain(text), file=sys.stderr)  # noqa: T201
+    print(plain(masked(text, os.environ)), file=sys.stderr)  # noqa: T201
+
+
+def _end_with(arguments: Sequence[str], application: typer.Typer = app, *, program: str = "skillopt") -> NoReturn:
+    """Run a command and end the process with its exit code; a traceback is shown without keys."""
+    try:
+        code = run(arguments, application, program=program)
+    finally:
+        sys.excepthook = _show_crash  # not earlier: typer puts a hook of its own there
+    sys.exit(code)
+
+
+def _show_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback; the message of an error may hold the key that it stumbled over."""
+    _print("".join(traceback.format_exception(kind, error, trace)).rstrip())
+
+
+if __name__ == "__main__":
+    main()

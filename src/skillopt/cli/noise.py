@@ -50,6 +50,7 @@ def noise(
     from skillopt import api
     from skillopt.cli.comparison import Counting
     from skillopt.cli.noise_report import show_noise, write_noise
+    from skillopt.cli.signals import ending_in_order
     from skillopt.run.noise import noise_report
     from skillopt.run.outcome import EndState
     from skillopt.run.setup import prepare
@@ -57,9 +58,10 @@ def noise(
     setup = prepare(loaded)
     directory = Path(out) if out else evaluation_directory(setup)
     counting = Counting(passes * len(setup.splits.val))
-    rollouts = asyncio.run(
-        api.repeat_seed(setup, passes=passes, directory=directory, observer=counting, on_retry=counting.on_retry)
-    )
+    with ending_in_order():
+        rollouts = asyncio.run(
+            api.repeat_seed(setup, passes=passes, directory=directory, observer=counting, on_retry=counting.on_retry)
+        )
     report = noise_report(setup, rollouts)
     write_noise(directory, report)
     show_noise(setup, report, directory=directory)

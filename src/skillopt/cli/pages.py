@@ -14,15 +14,17 @@ END_STATES: Mapping[EndState, str] = {
     EndState.SATURATED: "the seed has the highest possible score already",
     EndState.PROVIDER_FAILED: "a model, or too many tasks, gave no usable answer",
     EndState.LIMIT_REACHED: "a limit was reached (`limits`)",
+    EndState.INTERRUPTED: "Ctrl-C; in order, or at once by a second one",
 }
 """Each end of a training in a few words; scores are those on the selection split."""
 
-ERROR, MISUSE, INTERRUPTED = 1, 2, 130
+ERROR, MISUSE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
 ERRORS: Mapping[int, str] = {
-    ERROR: "a setting, a file or a directory is wrong",
+    ERROR: "a setting, a file or a directory is wrong, or output was lost",
     MISUSE: "the command was called wrongly",
     INTERRUPTED: "interrupted (Ctrl-C)",
+    TERMINATED: "interrupted (SIGTERM)",
 }
 """What the exit codes mean that every command has."""
 
@@ -34,7 +36,7 @@ def page(*, examples: Sequence[str], codes: Mapping[int, str]) -> str:
         examples: Commands that work.
         codes: What the command's own exit codes mean; those of wrong use and wrong files are the same everywhere.
     """
-    meanings = sorted({**codes, **ERRORS}.items())
+    meanings = sorted({**ERRORS, **codes}.items())
     # A line with the character \b alone tells the formatter to leave the lines that follow as they are.
     return "\n".join(
         ["\b", "Examples:", *(f"  {example}" for example in examples), "", "\b", "Exit codes:"]

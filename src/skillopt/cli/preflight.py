@@ -10,15 +10,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from skillopt.cli.terminal import say
+from skillopt.config.schema import Config
 from skillopt.errors import UnusableReplyError
+from skillopt.interruption import interruptible
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.prices import Prices
+from skillopt.models.providers import key_notes
 from skillopt.models.reply_text import read_json
 from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.measuring import open_evaluator
-from skillopt.run.models import Models, open_models, role_settings
+from skillopt.run.models import ROLES, Models, open_models, role_settings
 from skillopt.run.setup import Setup
 from skillopt.step.replies import EditsReply
 from skillopt.text_files import plain
@@ -28,6 +31,7 @@ _QUESTION = 'Reply with this JSON object and nothing else: {"reasoning": "ready"
 _IN_MEMORY = Path(":memory:")
 """SQLite's name for a database without a file."""
 _SHOWN_CHARACTERS = 60
+_MOST_ATTEMPTS = 3
 
 
 async def ask_models(setup: Setup) -> None:
@@ -36,11 +40,25 @@ async def ask_models(setup: Setup) -> None:
     Raises:
         ModelError: If a model does not answer; the message holds the provider's words.
         MeasurementError: If the target's answer could not be had or scored.
+        Interrupted: If a signal asked to end.
     """
+    for role in ROLES:
+        for note in key_notes(role, role_settings(setup.config, role), os.environ):
+            say(f"warning: {note}", style="yellow")
     accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()))
-    async with open_models(setup.config, accounts, environment=os.environ, on_retry=_on_retry) as models:
+    opening = open_models(_tried_less_often(setup.config), accounts, environment=os.environ, on_retry=_on_retry)
+    async with interruptible(), opening as models:
         await _ask_target(setup, models)
         await _ask_optimizer(setup, models)
+
+
+def _tried_less_often(config: Config) -> Config:
+    """Whoever checks is waiting, and a server that is not there is best known soon."""
+    roles = {role: role_settings(config, role) for role in ROLES}
+    fewer = {
+        role: one.model_copy(update={"attempts": min(one.attempts, _MOST_ATTEMPTS)}) for role, one in roles.items()
+    }
+    return config.model_copy(update={"model": config.model.model_copy(update=fewer)})
 
 
 async def _ask_target(setup: Setup, models: Models) -> None:

@@ -5,12 +5,11 @@ All three are subscribers of the event log and know nothing of the run but its e
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
-from skillopt.cli.streams import discard, is_live
+from skillopt.cli.streams import apart, is_live
 from skillopt.cli.terminal import say
 from skillopt.events import (
     EpochStageCommitted,
@@ -31,7 +30,8 @@ from skillopt.text_files import plain
 def open_progress(*, json_events: bool) -> Generator[Callable[[Event], None]]:
     """Return the subscriber that suits where standard output goes."""
     if json_events:
-        yield JsonLines()
+        with apart() as stream:
+            yield JsonLines(stream)
     elif is_live():
         from skillopt.cli.live_view import LiveView
 
@@ -42,17 +42,19 @@ def open_progress(*, json_events: bool) -> Generator[Callable[[Event], None]]:
 
 
 class JsonLines:
-    """One JSON object a line, as in events.jsonl."""
+    """One JSON object a line, as in events.jsonl.
 
-    def __init__(self) -> None:
+    Args:
+        stream: Where they are printed.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
         self._sequence = 0
 
     def __call__(self, event: Event) -> None:
         """Print an event."""
-        try:
-            print(event_json(event, sequence=self._sequence), flush=True)  # noqa: T201 - this is the command's output
-        except BrokenPipeError:
-            discard(sys.stdout)
+        print(event_json(event, sequence=self._sequence), file=self._stream, flush=True)
         self._sequence += 1
 
 
@@ -85,6 +87,11 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
             steps = f"{event.total_steps} step{'' if event.total_steps == 1 else 's'}"
             lines = [f"Training {plain(event.run_directory)}: {steps}; tasks: {tasks}"]
             lines += [f"  {role:<10} {plain(name)}" for role, name in event.models.items()]
+            if event.forked_from:
+                kinds = ("replies", "rollouts")
+                counts = " and ".join(f"{event.shared[kind]} {kind}" for kind in kinds)
+                fit = " and ".join(str(event.matching[kind]) for kind in kinds)
+                lines.append(f"  A fork: it shares {counts} of {plain(event.forked_from)}; {fit} match its set-up.")
             mark = ["SIMULATED MODELS: their numbers say nothing about real ones."] if event.simulated else []
             return "\n".join(mark + lines)
         case Warned():

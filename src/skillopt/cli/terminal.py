@@ -9,24 +9,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from skillopt.cli.streams import discard, is_live
+from skillopt.cli.streams import is_live
 
 WIDTH_OF_A_LOG = 110
 """Columns of a table where nobody said how wide the reader's window is: in a log, a file or a pipe."""
 
 
-class _Console(Console):
-    """A console that goes on in silence when its reader has gone."""
-
-    def on_broken_pipe(self) -> None:
-        """Do not leave the program, as the library's own console would."""
-        discard(self.file)
-
-
 def console(*, stderr: bool = False) -> Console:
     """Return a console that writes to standard output or standard error, without colour where there is none."""
     width = None if is_live(stderr=stderr) or "COLUMNS" in os.environ else WIDTH_OF_A_LOG
-    return _Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
 
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:

@@ -17,6 +17,7 @@ EPILOG = page(
         "skillopt train config.yaml",
         "skillopt train config.yaml --dry-run",
         "skillopt train config.yaml train.num_epochs=2 env.out_root=runs/two_epochs",
+        "skillopt train runs/first/config.yaml optimizer.learning_rate=4 --fork runs/second",
         "skillopt-train --config config.yaml --cfg-options train.num_epochs=2",
         "skillopt train config.yaml --json > events.jsonl",
     ),
@@ -29,6 +30,14 @@ def train(
     overrides: Overrides = None,
     config: ConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its price; ask no model.")] = False,
+    fork: Annotated[
+        str | None,
+        typer.Option(
+            "--fork",
+            metavar="DIRECTORY",
+            help="Keep the run in a new directory, and share what the run in env.out_root has paid for.",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Begin a large training without being asked.")] = False,
     json_events: Annotated[
         bool, typer.Option("--json", help="Print every event as a line of JSON, and nothing else.")
@@ -44,7 +53,8 @@ def train(
 
     The run directory is env.out_root, or a new one below outputs. Run the same command again on the same directory and
     the run goes on where it stopped: what was recorded is never paid twice. Other settings or other data on the same
-    directory are an error that lists the differences.
+    directory are an error that lists the differences; more epochs go on with the run. With --fork they are a new run
+    that pays for nothing the run in env.out_root has paid for, as far as it still fits.
     """
     loaded = load(config_word, overrides, config)
     if dry_run:
@@ -52,18 +62,22 @@ def train(
     if not (yes or json_events):
         from skillopt.cli.confirming import confirmed
 
-        if not confirmed(loaded):
+        if not confirmed(loaded, fork=fork):
             return ERROR
     import asyncio
 
     from skillopt import api
     from skillopt.cli.closing import show_outcome
     from skillopt.cli.progress import open_progress
+    from skillopt.cli.signals import ending_in_order
+    from skillopt.run.outcome import EndState
 
-    with open_progress(json_events=json_events) as progress:
-        outcome = asyncio.run(api.train(loaded, subscribers=[progress]))
+    with ending_in_order() as interruption, open_progress(json_events=json_events) as progress:
+        outcome = asyncio.run(api.train(loaded, fork=fork, subscribers=[progress]))
     if not json_events:
         show_outcome(outcome)
+    if outcome.state is EndState.INTERRUPTED:
+        raise interruption.error()  # It knows the signal, which has a code of its own.
     return outcome.state.exit_code
 
 

@@ -40,7 +40,7 @@ class EnvSettings(BaseModel):
     workers: Positive = 16
     """Most tasks under way at once."""
     exec_timeout: Annotated[float, Field(gt=0.0)] = 120.0
-    """Seconds the target may work on one task before it counts as unmeasured; waiting for a free slot or between
-    attempts does not count."""
+    """Seconds the target may work on one task; what takes longer is tried once more and then counts as unmeasured.
+    Waiting for a free slot or between attempts does not count."""
     out_root: str | None = None
     """Run directory; by default one under `outputs/` that the same settings and data find again."""

@@ -7,8 +7,8 @@ right is not decided here.
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from skillopt.config.describe import settings
@@ -17,11 +17,12 @@ from skillopt.config.paths import expanded
 from skillopt.config.provenance import COMMAND_LINE, KeyPath, Layer, Origin
 from skillopt.config.public_keys import advice
 from skillopt.config.schema import Config
-from skillopt.config.secrets import HIDDEN, found_secrets
+from skillopt.config.secrets import HIDDEN, dotted, found_secrets, looks_secret
 from skillopt.config.validation import nearest, nearest_key
-from skillopt.config.yaml_text import read_document, read_value
+from skillopt.config.yaml_text import DEEPEST, read_document, read_value
 from skillopt.errors import ConfigError, UsageError
 from skillopt.types import JsonValue
+from skillopt.user_files import UnusableFile, read_user_text
 
 _BASE = "_base_"
 _DEEPEST = 16
@@ -54,7 +55,8 @@ def file_layers(path: Path) -> list[Layer]:
         values = dict(document.values)
         base = values.pop(_BASE, None)
         origins = {key: Origin("file", path, line) for key, line in document.lines.items()}
-        layers.append(_normal(values, {key: origin for key, origin in origins.items() if key[0] != _BASE}))
+        layer = _normal(values, {key: origin for key, origin in origins.items() if key[0] != _BASE})
+        layers.append(replace(layer, file=path))
         if (_BASE,) not in origins:
             return layers[::-1]
         named_by = origins[_BASE,]
@@ -79,11 +81,18 @@ def override_layer(override: str) -> Layer:
             f"the setting that begins with {told!r} has not the form section.key=value",
             hint="Write it without spaces around the equals sign, such as train.batch_size=20.",
         )
+    if looks_secret(key) or any(map(looks_secret, key.split("."))):
+        raise UsageError(
+            f"the setting {dotted(tuple(key.split('.')))} is refused and not shown: a key or token stands there",
+            hint="Keys and tokens are read from the environment only; name the variable in api_key_env.",
+        )
     try:
         value = read_value(text)
     except UsageError as error:
         raise UsageError(f"{key}: {error.message}", hint=error.hint) from None
     path = tuple(key.split(".")) if "." in key else _full_path(key)
+    if len(path) > DEEPEST:
+        raise UsageError(f"a setting has at most {DEEPEST} keys in a row, not {len(path)}")
     origins = {path[:length]: COMMAND_LINE for length in range(1, len(path) + 1)}
     if isinstance(value, dict):
         origins.update(dict.fromkeys(_paths(value, path), COMMAND_LINE))
@@ -148,24 +157,8 @@ def _paths(values: Mapping[str, JsonValue], path: KeyPath) -> list[KeyPath]:
 def _text(path: Path, *, named_by: Origin) -> str:
     where = "" if named_by.kind == "default" else f"{named_by}: {_BASE} names "
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise ConfigError(f"{where}{path}, which is no file", hint="Name a YAML file.")
-        if status.st_size > _LARGEST:
-            raise ConfigError(f"{where}{path}, which is too large for a configuration ({status.st_size} bytes)")
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text (byte {error.start})", hint="Save it as UTF-8.") from None
-    except FileNotFoundError:
-        raise ConfigError(f"{where}{path}, which does not exist", hint=_similar(path)) from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"{where}{path}, which cannot be read: {reason}") from None
-
-
-def _similar(path: Path) -> str:
-    try:
-        likely = nearest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
-    except OSError:
-        return f"The directory {path.parent} does not exist either."
-    return f"Did you mean {path.with_name(likely)}?" if likely else ""
+        return read_user_text(path, most_bytes=_LARGEST).removeprefix("\ufeff")
+    except UnusableFile as problem:
+        raise ConfigError(
+            f"{where}{path}, which {problem.reason}" if where else f"{path} {problem.reason}", hint=problem.hint
+        ) from None

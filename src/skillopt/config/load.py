@@ -34,15 +34,24 @@ class LoadedConfig:
         config: The checked settings; its paths are absolute.
         provenance: Where each value came from, by its dotted key.
         path: The file that was loaded, absolute.
+        files: It and the files that it is built on, those first.
     """
 
     config: Config
     provenance: Provenance
     path: Path
+    files: tuple[Path, ...]
 
-    def to_yaml(self) -> str:
-        """Return every setting, resolved, as YAML that loads back as the same configuration; it holds no secret."""
-        return dump.to_yaml(self.config)
+    def to_yaml(self, *, out_root: str | None = None) -> str:
+        """Return every setting, resolved, as YAML that loads back as the same configuration; it holds no secret.
+
+        Args:
+            out_root: What to write as `env.out_root` in place of the run directory; relative to where the text is kept.
+        """
+        if out_root is None:
+            return dump.to_yaml(self.config)
+        env = self.config.env.model_copy(update={"out_root": out_root})
+        return dump.to_yaml(self.config.model_copy(update={"env": env}))
 
     def resolved_table(self, environment: BaseModel | None = None) -> tuple[table.ResolvedSetting, ...]:
         """Return every setting with its value and origin; with an environment's settings, those too."""
@@ -71,7 +80,8 @@ def load_config(
     values, provenance = stacked([preset_layer(layers), *layers], _defaults(Config))
     values = with_references_resolved(values, provenance)
     values = with_absolute_paths(values, provenance, working_directory=directory)
-    return LoadedConfig(validated_config(values, provenance), provenance, file)
+    files = tuple(layer.file for layer in layers if layer.file is not None)
+    return LoadedConfig(validated_config(values, provenance), provenance, file, files)
 
 
 def _defaults(section: type[BaseModel]) -> dict[str, JsonValue]:

@@ -26,7 +26,8 @@ class RoleSettings(Section):
     name: str
     """`provider:model`, such as `openai:gpt-5.5`, `ollama:qwen3`, `local:qwen2.5-coder-1.5b` or `compatible:any`."""
     base_url: str | None = None
-    """Address of the API up to and including `/v1`; by default the provider's own."""
+    """Address of the API up to and including `/v1`; by default the provider's own. The provider's own key is sent to no
+    other host than the provider's or this machine: there, `api_key_env` must name the key."""
     api_key_env: str | None = None
     """Name of the environment variable that holds the key; by default the provider's own. Never the key itself."""
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] | None = None
@@ -42,11 +43,11 @@ class RoleSettings(Section):
     """Ask the provider to constrain replies to a JSON schema; by default where the provider is known to do so."""
     timeout: Annotated[float, Field(gt=0.0)] = 300.0
     """Seconds one call may take, down to the socket; a call that takes longer is cancelled and tried again. A target's
-    call ends with `env.exec_timeout` too, without another try."""
-    attempts: Positive = 5
-    """How often a call is tried when failures are transient."""
+    call ends with `env.exec_timeout` too, and its task is then tried once more."""
+    attempts: Positive = 10
+    """How often a call is tried when failures are transient; after five timeouts not any more."""
     concurrency: Positive = 16
-    """Most calls in flight at once for this role."""
+    """Most calls in flight at once for this role; fewer while the provider answers 429."""
     price: PriceSettings | None = None
     """Prices that override the public price list."""
     extra_body: dict[str, Any] = Field(default_factory=dict)

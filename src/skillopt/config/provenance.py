@@ -51,11 +51,13 @@ class Layer:
         values: Sections, keys and values, nested.
         origins: For every key and section in `values`, where it stands.
         replaced: Sections that start anew from their defaults before the layer's values go in.
+        file: The file; None unless it came from one.
     """
 
     values: dict[str, JsonValue]
     origins: Mapping[KeyPath, Origin] = field(default_factory=dict[KeyPath, Origin])
     replaced: frozenset[KeyPath] = frozenset()
+    file: Path | None = None
 
 
 @dataclass(frozen=True)

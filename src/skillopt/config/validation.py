@@ -13,7 +13,7 @@ from skillopt.config.env_settings import EnvSettings
 from skillopt.config.provenance import KeyPath, Origin, Provenance
 from skillopt.config.public_keys import advice, value_to_write
 from skillopt.config.schema import Config
-from skillopt.config.secrets import found_secrets, shown
+from skillopt.config.secrets import dotted, found_secrets, shown
 from skillopt.errors import ConfigError
 from skillopt.types import JsonValue
 
@@ -94,7 +94,7 @@ def validate_section(
 def refuse_secrets(values: Mapping[str, JsonValue], provenance: Provenance) -> None:
     """Raise `ConfigError` for every key, token or password in the settings, never showing one."""
     problems = [
-        Problem(f"{'.'.join(path)} is refused and not shown: {reason}", provenance.nearest(path))
+        Problem(f"{dotted(path)} is refused and not shown: {reason}", provenance.nearest(path))
         for path, reason in found_secrets(dict(values))
     ]
     if problems:

@@ -17,11 +17,15 @@ from typing import Any, cast
 import yaml
 
 from skillopt.config.provenance import KeyPath
+from skillopt.config.secrets import dotted
 from skillopt.errors import ConfigError, UsageError
 from skillopt.types import JsonValue
 
 _MOST_NODES = 10_000
 """Most values of one file, aliases written out; far above any configuration and far below what exhausts memory."""
+
+DEEPEST = 32
+"""Most levels of keys and lists; a configuration has five."""
 
 _UNUSUAL_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
 _PREFIX = "tag:yaml.org,2002:"
@@ -136,19 +140,21 @@ class _Reader:
         self._loader: Any = loader  # its methods are not typed
         self._nodes = 0
 
-    def value(self, node: yaml.Node, path: KeyPath) -> JsonValue:
+    def value(self, node: yaml.Node, path: KeyPath, *, depth: int = 0) -> JsonValue:
         self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise _problem(f"more than {_MOST_NODES} values", node)
+        if depth > DEEPEST:
+            raise _problem(f"values are nested too deeply, in more than {DEEPEST} levels", node)
         if isinstance(node, yaml.MappingNode) and node.tag == _PREFIX + "map":
-            return self._mapping(node, path)
+            return self._mapping(node, path, depth=depth)
         if isinstance(node, yaml.SequenceNode) and node.tag == _PREFIX + "seq":
-            return [self.value(item, path) for item in cast("list[yaml.Node]", node.value)]
+            return [self.value(item, path, depth=depth + 1) for item in cast("list[yaml.Node]", node.value)]
         if isinstance(node, yaml.ScalarNode) and node.tag in _SCALARS:
             return self._scalar(node)
         raise _problem("tags have no meaning here", node)
 
-    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, JsonValue]:
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath, *, depth: int) -> dict[str, JsonValue]:
         values: dict[str, JsonValue] = {}
         for key_node, value_node in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
             if not isinstance(key_node, yaml.ScalarNode):
@@ -158,16 +164,20 @@ class _Reader:
                 raise _problem("`<<` has no meaning here; a file is built on another one by `_base_`", key_node)
             if key in values:
                 first = self.lines[(*path, key)]
-                raise _problem(f"the key {key} stands here a second time, after line {first}", key_node)
+                raise _problem(f"the key {dotted((key,))} stands here a second time, after line {first}", key_node)
             self.lines[(*path, key)] = key_node.start_mark.line + 1
-            values[key] = self.value(value_node, (*path, key))
+            values[key] = self.value(value_node, (*path, key), depth=depth + 1)
         return values
 
     def _scalar(self, node: yaml.ScalarNode) -> JsonValue:
+        plain = self._loader.resolve(yaml.ScalarNode, node.value, (True, False))
+        fits = node.tag in (plain, _PREFIX + "str") or (plain, node.tag) == (_PREFIX + "int", _PREFIX + "float")
+        if not fits:  # a tag that was written out; what PyYAML does with text of another kind is not defined
+            raise _problem("a value does not fit its tag", node)
         try:
             value: JsonValue = self._loader.construct_object(node)
         except ValueError:
-            raise _problem("a value does not fit its tag or has too many digits", node) from None
+            raise _problem("a number has too many digits", node) from None
         if isinstance(value, float) and not math.isfinite(value):
             raise _problem("a number must be finite", node)
         return value

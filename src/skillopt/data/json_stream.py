@@ -13,6 +13,9 @@ from typing import Any, NoReturn, TextIO
 from skillopt.types import JsonValue
 
 _CHUNK = 1 << 16
+MOST_CHARACTERS = 1 << 24
+"""Most characters of one task; far more than a model reads."""
+
 _DEEPEST = 100
 """Most levels of lists and objects within one task."""
 
@@ -107,6 +110,8 @@ class JsonStream:
                 decoded: tuple[JsonValue, int] = _DECODER.raw_decode(self._buffer, self._position)
             except json.JSONDecodeError as error:
                 if self._may_go_on(error) and self._read(size):
+                    if len(self._buffer) > MOST_CHARACTERS:
+                        self._fail(f"a value of more than {MOST_CHARACTERS:,} characters; that is no task")
                     size *= 2  # so that a large value is not decoded from its start too often
                     continue
                 self.line += self._buffer.count("\n", self._position, error.pos)

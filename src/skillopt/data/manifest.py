@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,10 @@ from typing import Literal, cast
 from skillopt.digests import digest
 from skillopt.errors import DataError
 from skillopt.types import JsonValue, SplitName, Task
+from skillopt.user_files import UnusableFile, read_user_text
+
+FORMAT_VERSION = 1
+"""Version of `split_manifest.json`; raised with every change that an older reader would misunderstand."""
 
 SplitMode = Literal["ratio", "split_dir"]
 
@@ -70,8 +75,9 @@ class Manifest:
         return digest({name: record.digest for name, record in self.splits.items()})
 
     def to_json(self) -> dict[str, JsonValue]:
-        """Return the content of `split_manifest.json`; the first four keys are the public names."""
+        """Return the content of `split_manifest.json`; the four keys after its version are the public names."""
         return {
+            "version": FORMAT_VERSION,
             "split_mode": self.mode,
             "split_ratio": self.ratio,
             "split_seed": self.seed,
@@ -96,12 +102,20 @@ def check_against_manifest(path: Path, splits: Mapping[SplitName, SplitRecord]) 
     Raises:
         DataError: If the manifest cannot be read or the splits are not the ones it describes.
     """
-    if not path.is_file():
+    if not os.path.lexists(path):
         return
     try:
-        stored: object = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path} cannot be read: {error}", hint="Mend it or remove it.") from None
+        stored: object = json.loads(read_user_text(path, most_bytes=_LARGEST).removeprefix("\ufeff"))
+    except UnusableFile as problem:
+        raise DataError(f"{path} {problem.reason}", hint=problem.hint or "Mend it or remove it.") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not valid JSON: {error}", hint="Mend it or remove it.") from None
+    version = _mapping(stored).get("version", FORMAT_VERSION)
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise DataError(
+            f"{path} has version {version!r}; this version of SkillOpt knows version {FORMAT_VERSION}",
+            hint="Use the version of SkillOpt that wrote it, or remove it: the splits are then taken as they are.",
+        )
     counts, records = _mapping(_mapping(stored).get("counts")), _mapping(_mapping(stored).get("splits"))
     for name, record in splits.items():
         told = counts.get(name, record.count)
@@ -110,6 +124,9 @@ def check_against_manifest(path: Path, splits: Mapping[SplitName, SplitRecord]) 
         if _mapping(records.get(name)).get("digest", record.digest) != record.digest:
             raise DataError(f"the tasks of {name} are not those that {path} describes", hint=_HINT)
 
+
+_LARGEST = 100_000_000
+"""Most bytes of a manifest: the ids of a million tasks."""
 
 _HINT = "Restore the files, or remove the manifest if the change is meant."
 

@@ -7,17 +7,21 @@ bounded by one row and a read-ahead, however large the file is.
 from __future__ import annotations
 
 import csv
-import stat
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from skillopt.data.json_stream import JsonProblem, JsonStream, decode_value
+from skillopt.data.json_stream import MOST_CHARACTERS, JsonProblem, JsonStream, decode_value
 from skillopt.errors import DataError
 from skillopt.types import JsonValue
+from skillopt.user_files import UnusableFile, not_utf8, open_user_file
 
 FORMATS = ".json, .jsonl, .ndjson, .csv or .tsv"
+
+MOST_BYTES = 1 << 29
+"""Most bytes of a task file, 512 MiB: its tasks are kept in memory for the whole run."""
 
 _LISTS = ("data", "examples")
 """Keys under which a JSON object may hold its list of tasks."""
@@ -53,29 +57,31 @@ def read_rows(path: Path) -> Iterator[Row]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path}: task files end in {FORMATS}", hint="Rename or convert the file.")
-    check_regular(path)
     try:
         # Only CSV sees line ends as they are: they may stand inside quoted cells.
-        with path.open(encoding="utf-8-sig", newline="" if reader is _csv_rows else None) as file:
+        newline = "" if reader is _csv_rows else None
+        with io.TextIOWrapper(open_task_file(path), encoding="utf-8-sig", newline=newline) as file:
             yield from reader(file, path)
     except UnicodeDecodeError:
-        line = _line_that_is_not_utf8(path)
-        raise DataError(f"{path}, line {line}: not UTF-8 text", hint="Save the file as UTF-8.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise _unusable(path, not_utf8(path, most_bytes=MOST_BYTES)) from None
+    except UnusableFile as problem:
+        raise _unusable(path, problem) from None
 
 
-def check_regular(path: Path) -> None:
-    """Raise `DataError` unless a path is a regular file: reading a pipe or a device might never end."""
+def open_task_file(path: Path) -> io.BufferedReader:
+    """Open a task file for its bytes.
+
+    Raises:
+        DataError: If it is missing, no regular file, or too large.
+    """
     try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist", hint=_similar(path)) from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
-    if not stat.S_ISREG(mode):
-        what = "a directory" if stat.S_ISDIR(mode) else "no regular file"
-        raise DataError(f"{path} is {what}; a task file is needed")
+        return open_user_file(path, most_bytes=MOST_BYTES)
+    except UnusableFile as problem:
+        raise _unusable(path, problem) from None
+
+
+def _unusable(path: Path, problem: UnusableFile) -> DataError:
+    return DataError(f"{path} {problem.reason}", hint=problem.hint)
 
 
 def _json_rows(file: TextIO, path: Path) -> Iterator[Row]:
@@ -118,7 +124,7 @@ def _refuse_more(stream: JsonStream, hint: str = "") -> None:
 
 
 def _jsonl_rows(file: TextIO, path: Path) -> Iterator[Row]:
-    for number, text in enumerate(file, start=1):
+    for number, text in _lines(file, path):
         if not text.strip():
             continue
         try:
@@ -132,12 +138,9 @@ def _jsonl_rows(file: TextIO, path: Path) -> Iterator[Row]:
         yield _row(path, number, value)
 
 
-_MOST_CELL_CHARACTERS = 2**31 - 1
-
-
 def _csv_rows(file: TextIO, path: Path) -> Iterator[Row]:
     # The library's own bound, 128 kB, is less than a long document in a cell.
-    csv.field_size_limit(_MOST_CELL_CHARACTERS)
+    csv.field_size_limit(MOST_CHARACTERS)
     reader = csv.reader(_without_nul(file, path), delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
     header: list[str] = []
     while True:
@@ -169,10 +172,19 @@ def _header(path: Path, line: int, cells: list[str]) -> list[str]:
 
 
 def _without_nul(file: TextIO, path: Path) -> Iterator[str]:
-    for number, text in enumerate(file, start=1):
+    for number, text in _lines(file, path):
         if "\0" in text:
             raise DataError(f"{path}, line {number}: a NUL byte; this is no text file")
         yield text
+
+
+def _lines(file: TextIO, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines with their numbers, from 1; one without an end would else be read into memory whole."""
+    lines = iter(lambda: file.readline(MOST_CHARACTERS + 1), "")
+    for number, text in enumerate(lines, start=1):
+        if len(text) > MOST_CHARACTERS:
+            raise DataError(f"{path}, line {number}: longer than {MOST_CHARACTERS:,} characters; that is no task")
+        yield number, text
 
 
 def _row(path: Path, line: int, value: JsonValue, *, key: str = "") -> Row:
@@ -180,25 +192,6 @@ def _row(path: Path, line: int, value: JsonValue, *, key: str = "") -> Row:
         kind = {list: "a list", str: "text", type(None): "null"}.get(cast("type[Any]", type(value)), "a bare value")
         raise DataError(f"{path}, line {line}: {kind} where a task is needed", hint="Each task must be a JSON object.")
     return Row(line, value, key)
-
-
-def _line_that_is_not_utf8(path: Path) -> int:
-    content = path.read_bytes()
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return 1 + content.count(b"\n", 0, error.start)
-    return 1
-
-
-def _similar(path: Path) -> str:
-    from rapidfuzz import fuzz, process
-
-    if not path.parent.is_dir():
-        return f"The directory {path.parent} does not exist either."
-    names = sorted(entry.name for entry in path.parent.iterdir())
-    found = process.extractOne(path.name, names, scorer=fuzz.ratio, score_cutoff=60)
-    return f"Did you mean {path.with_name(found[0])}?" if found else ""
 
 
 _READERS: dict[str, Callable[[TextIO, Path], Iterator[Row]]] = {

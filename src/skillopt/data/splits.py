@@ -20,6 +20,7 @@ from skillopt.data.split_names import SPLIT_NAMES
 from skillopt.data.task_files import TaskFile, content_digest, read_task_file, refuse_duplicate_ids
 from skillopt.errors import ConfigError, DataError
 from skillopt.types import SplitName, Task
+from skillopt.user_files import UnusableFile, entries, is_directory
 
 MANIFEST_NAME = "split_manifest.json"
 
@@ -138,9 +139,9 @@ def _mode(env: EnvSettings) -> SplitMode:
 
 
 def _by_ratio(env: EnvSettings) -> _Parts:
-    path = Path(env.data_path or "")
-    if path.is_dir():
-        if any(found.is_dir() for names in SPLIT_NAMES.values() for found in _candidates(path, names)):
+    path = directory = Path(env.data_path or "")
+    if is_directory(path):
+        if any(is_directory(found) for names in SPLIT_NAMES.values() for found in _candidates(path, names)):
             raise DataError(f"{path} holds splits already", hint="Name it in env.split_dir instead of env.data_path.")
         path = _only_task_file(path)
     file = read_task_file(path, fields=env.fields)
@@ -160,12 +161,12 @@ def _by_ratio(env: EnvSettings) -> _Parts:
         "val": tuple(tasks[ends[0] : ends[1]]),
         "test": tuple(tasks[ends[1] :]),
     }
-    return parts, [file], []
+    return parts, [file], _led_out(directory, [file]) if is_directory(directory) else []
 
 
 def _from_directory(env: EnvSettings) -> _Parts:
     directory = Path(env.split_dir or "")
-    if not directory.is_dir():
+    if not is_directory(directory):
         raise DataError(f"{directory}, named by env.split_dir, is no directory")
     files: dict[SplitName, TaskFile] = {
         name: read_task_file(_split_file(directory, name, aliases), fields=env.fields)
@@ -174,7 +175,7 @@ def _from_directory(env: EnvSettings) -> _Parts:
     parts: dict[SplitName, tuple[Task, ...]] = {name: file.tasks for name, file in files.items()}
     refuse_duplicate_ids([task for tasks in parts.values() for task in tasks])
     check_against_manifest(directory / MANIFEST_NAME, {name: split_record(tasks) for name, tasks in parts.items()})
-    return parts, list(files.values()), []
+    return parts, list(files.values()), _led_out(directory, files.values())
 
 
 def _split_file(directory: Path, name: SplitName, aliases: tuple[str, ...]) -> Path:
@@ -186,19 +187,36 @@ def _split_file(directory: Path, name: SplitName, aliases: tuple[str, ...]) -> P
         )
     if len(found) > 1:
         raise DataError(f"{directory} has the {name} split more than once: " + ", ".join(path.name for path in found))
-    return _only_task_file(found[0]) if found[0].is_dir() else found[0]
+    return _only_task_file(found[0]) if is_directory(found[0]) else found[0]
+
+
+def _led_out(directory: Path, files: Iterable[TaskFile]) -> list[str]:
+    """Say which files lie elsewhere, by a link: what they hold is sent to the models like any other task."""
+    home = directory.resolve()
+    led = [(file.path, file.path.resolve()) for file in files if not file.path.resolve().is_relative_to(home)]
+    return [
+        f"{path} is a link to {real}, outside of {directory}; its tasks are read, and sent to the models"
+        for path, real in led
+    ]
 
 
 def _candidates(directory: Path, aliases: Iterable[str]) -> list[Path]:
     return [
         path
-        for path in sorted(directory.iterdir())
-        if (path.name in aliases and path.is_dir()) or (path.stem in aliases and is_task_file(path))
+        for path in _entries(directory)
+        if (path.name in aliases and is_directory(path)) or (path.stem in aliases and is_task_file(path))
     ]
 
 
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return entries(directory)
+    except UnusableFile as problem:
+        raise DataError(f"{directory} {problem.reason}") from None
+
+
 def _only_task_file(directory: Path) -> Path:
-    found = [path for path in sorted(directory.iterdir()) if is_task_file(path) and path.name != MANIFEST_NAME]
+    found = [path for path in _entries(directory) if is_task_file(path) and path.name != MANIFEST_NAME]
     if len(found) == 1:
         return found[0]
     names = ", ".join(path.name for path in found[:_MOST_NAMED]) or "none"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.data.rows import Row, read_rows
+from skillopt.data.rows import Row, open_task_file, read_rows
 from skillopt.digests import canonical_json, text_digest
 from skillopt.errors import DataError
 from skillopt.types import JsonValue, Task
@@ -65,7 +65,7 @@ def read_task_file(path: Path, *, fields: Mapping[str, str] | None = None) -> Ta
     if not with_id:
         tasks = [Task(content_digest(task)[:_ID_DIGITS], task.fields, task.category, task.location) for task in tasks]
     refuse_duplicate_ids(tasks, made_from_content=not with_id)
-    with path.open("rb") as file:
+    with open_task_file(path) as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return TaskFile(path, digest, tuple(tasks))
 
@@ -99,7 +99,7 @@ def _task(row: Row, path: Path, mapping: Mapping[str, str]) -> Task:
     if not values:
         raise DataError(f"{location}: the task has no fields besides its id")
     try:
-        canonical_json(values).encode("utf-8")
+        canonical_json([name, values]).encode("utf-8")
     except UnicodeEncodeError:
         raise DataError(f"{location}: half of a surrogate pair, which is no character") from None
     except ValueError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,9 +31,21 @@ class Presentation:
 
     Attributes:
         messages: What the target is asked; the same for every skill, so that a prefix cache can serve the skill.
+
+    Raises:
+        TypeError: If the messages are not messages with a text each.
     """
 
     messages: tuple[Message, ...]
+
+    def __post_init__(self) -> None:
+        given = cast("object", self.messages)
+        if not isinstance(given, list | tuple):
+            raise TypeError(f"messages is {given!r:.100}; it must be a tuple of Message")
+        for message in cast("Sequence[object]", given):
+            if not (isinstance(message, Message) and isinstance(cast("object", message.content), str)):
+                raise TypeError(f"a message is {message!r:.100}; it must be a Message with a text")
+        object.__setattr__(self, "messages", tuple(self.messages))
 
 
 class Environment(ABC, Generic[SettingsT]):

@@ -10,6 +10,7 @@ import re
 from typing import Literal, TypeAlias
 
 from skillopt.digests import canonical_json
+from skillopt.environments.patterns import last_match
 from skillopt.environments.reading import last, read_json_object
 from skillopt.types import JsonValue
 
@@ -39,6 +40,9 @@ def extract(reply: str, how: Extraction, *, field: str = "", pattern: str = "") 
             it has one; "whole" everything. "auto", "tag" and "last_line" also take off what `tidy` takes off.
         field: For "json_field": its name, or a path such as `result.value` or `items.0`.
         pattern: For "pattern": the regular expression (Python's syntax, `^` and `$` match at lines).
+
+    Raises:
+        PatternTimeout: If the regular expression takes too long on the reply.
     """
     text = without_reasoning(reply)[-LONGEST_REPLY:]
     if how == "whole":
@@ -46,7 +50,7 @@ def extract(reply: str, how: Extraction, *, field: str = "", pattern: str = "") 
     if how == "json_field":
         return _json_field(text, field)
     if how == "pattern":
-        return _last_match(text, pattern)
+        return last_match(pattern, text).strip()
     tagged = _last_tag(text)
     if how == "tag" or (how == "auto" and tagged is not None):
         return tidy(tagged or "")
@@ -119,13 +123,6 @@ def _last_tag(text: str) -> str | None:
 def _last_line(text: str) -> str:
     lines = (line.strip() for line in reversed(text.splitlines()))
     return next((line for line in lines if line and not line.startswith(("```", "~~~"))), "")
-
-
-def _last_match(text: str, pattern: str) -> str:
-    found = last(re.finditer(pattern, text, re.MULTILINE))
-    if found is None:
-        return ""
-    return (found[1] if found.re.groups and found[1] is not None else found[0]).strip()
 
 
 def _json_field(text: str, path: str) -> str:

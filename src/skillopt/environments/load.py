@@ -20,6 +20,7 @@ from skillopt.config.provenance import Provenance
 from skillopt.config.validation import validate_section
 from skillopt.digests import canonical_json
 from skillopt.environments.base import Environment, EnvironmentSettings
+from skillopt.environments.foreign import foreign_code, shape_of
 from skillopt.environments.python_code import load_file
 from skillopt.errors import EnvironmentLoadError
 
@@ -30,7 +31,10 @@ _QUESTION_ANSWERING = ("skillopt.environments.question_answering", "QuestionAnsw
 BUILT_IN: Mapping[str, tuple[str, str]] = {"question_answering": _QUESTION_ANSWERING, "qa": _QUESTION_ANSWERING}
 """Module and class by built-in name."""
 
-_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<class_name>\w+))?")
+_IDENTITY_HINT = 'Extend the inherited value: `return {**super().identity, "more": ...}`; it must have a JSON form.'
+
+FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<class_name>\w+))?")
+"""How an environment in a Python file is named."""
 
 AnyEnvironment: TypeAlias = Environment[Any]
 Validate: TypeAlias = Callable[[type[EnvironmentSettings], Mapping[str, Any]], EnvironmentSettings]
@@ -54,13 +58,20 @@ def load_environment(env: EnvSettings, validate: Validate = _without_places) -> 
         ConfigError: If its own keys do not fit its settings.
     """
     environment_class = find_environment(env.name)
-    settings = validate(environment_class.Settings, env.model_extra or {})
-    environment = environment_class(settings)
-    if environment.code and environment.code not in canonical_json(dict(environment.identity)):
+    with foreign_code(f"{env.name}: its settings raised "):
+        settings = validate(environment_class.Settings, env.model_extra or {})
+    with foreign_code(f"{env.name}: making the environment raised "):
+        environment = environment_class(settings)
+    with foreign_code(f"{env.name}: its identity raised ", hint=_IDENTITY_HINT):
+        identity = canonical_json(dict(environment.identity))
+    if environment.code and environment.code not in identity:
         raise EnvironmentLoadError(
-            f"{env.name}: {environment_class.__name__}.identity leaves out which code it is",
-            hint='Extend the inherited value: `return {**super().identity, "more": ...}`.',
+            f"{env.name}: {environment_class.__name__}.identity leaves out which code it is", hint=_IDENTITY_HINT
         )
+    with foreign_code(f"{env.name}: its purpose raised "):
+        purpose = cast("object", environment.purpose)
+    if not isinstance(purpose, str):
+        raise EnvironmentLoadError(f"{env.name}: its purpose is {shape_of(purpose)}; it must be a text")
     return environment
 
 
@@ -73,7 +84,7 @@ def find_environment(name: str) -> type[AnyEnvironment]:
     if name in BUILT_IN:
         module, class_name = BUILT_IN[name]
         return getattr(importlib.import_module(module), class_name)
-    if file := _FILE.fullmatch(name):
+    if file := FILE.fullmatch(name):
         return _from_file(Path(file["path"]).absolute(), file["class_name"])
     offered = entry_points(group=ENTRY_POINT_GROUP)
     if found := [entry for entry in offered if entry.name == name]:
@@ -93,12 +104,8 @@ def _from_entry_point(name: str, found: list[EntryPoint]) -> type[AnyEnvironment
         raise EnvironmentLoadError(
             f"environment {name!r} is offered by several packages: {', '.join(origins)}", hint="Uninstall all but one."
         )
-    try:
+    with foreign_code(f"environment {name!r} of {origins[0]} ({found[0].value}) cannot be loaded: "):
         loaded = found[0].load()
-    except Exception as error:  # the seam to code that is not ours: any fault of it is a load error
-        raise EnvironmentLoadError(
-            f"environment {name!r} of {origins[0]} ({found[0].value}) cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
     if not _is_environment(loaded):
         raise EnvironmentLoadError(f"{found[0].value} of {origins[0]} is no subclass of skillopt's Environment")
     return _usable(loaded, f"{found[0].value} of {origins[0]}", code=origins[0])
@@ -144,5 +151,15 @@ def _usable(environment_class: type[AnyEnvironment], where: str, *, code: str) -
         )
     if not getattr(environment_class, "name", ""):
         raise EnvironmentLoadError(f"{where} has no name", hint='Add the line `name = "my_environment"` to the class.')
+    settings_class = cast("object", environment_class.Settings)
+    if not (isinstance(settings_class, type) and issubclass(settings_class, EnvironmentSettings)):
+        raise EnvironmentLoadError(
+            f"{where}: its Settings are {shape_of(cast('object', settings_class))}",
+            hint="Make them a subclass of EnvironmentSettings.",
+        )
+    for name in ("name", "version"):
+        text: object = getattr(environment_class, name)
+        if not isinstance(text, str):
+            raise EnvironmentLoadError(f"{where}: its {name} is {shape_of(text)}; it must be a text")
     environment_class.code = code
     return environment_class

@@ -12,17 +12,21 @@ import importlib
 import inspect
 import re
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from skillopt.digests import digest
+from skillopt.environments.foreign import foreign_code, words_of
 from skillopt.errors import EnvironmentLoadError
+from skillopt.user_files import UnusableFile, read_user_file
 
 FUNCTION = re.compile(r"(?P<code>.+):(?P<function>[^\W\d]\w*)")
 """How a function is named: `module:function` or `file.py:function`."""
+
+_LARGEST = 100_000_000
+"""Most bytes of a file with code, compiled ones included."""
 
 _ALONE = "A file that a configuration names stands alone: install what it imports, or make it a package of its own."
 
@@ -47,11 +51,13 @@ class LoadedFunction:
     Attributes:
         name: Its name.
         function: The function.
+        signature: Its parameters.
         sha256: Digest of the source file's bytes, 64 hexadecimal digits.
     """
 
     name: str
     function: Callable[..., object]
+    signature: inspect.Signature
     sha256: str
 
 
@@ -70,12 +76,15 @@ def load_function(reference: str, *, kind: str) -> LoadedFunction:
         raise EnvironmentLoadError(f"{kind} {reference!r} is neither module:function nor file.py:function")
     is_file = named["code"].endswith(".py")
     loaded = load_file(Path(named["code"]).absolute()) if is_file else load_module(named["code"])
-    function: object = getattr(loaded.module, named["function"], None)
+    with foreign_code(f"{kind} {reference!r} cannot be looked up: "):
+        function: object = getattr(loaded.module, named["function"], None)
     if not callable(function):
         raise EnvironmentLoadError(f"{named['code']} defines no function {named['function']!r}")
     if inspect.iscoroutinefunction(function):
         raise EnvironmentLoadError(f"{kind} {reference!r} is async; it is called without await")
-    return LoadedFunction(named["function"], function, loaded.sha256)
+    with foreign_code(f"the parameters of {kind} {reference!r} cannot be told: ", hint="Name a plain function."):
+        signature = inspect.signature(function)
+    return LoadedFunction(named["function"], function, signature, loaded.sha256)
 
 
 def load_file(path: Path) -> LoadedCode:
@@ -85,35 +94,26 @@ def load_file(path: Path) -> LoadedCode:
         path: The file.
 
     Raises:
-        EnvironmentLoadError: If it is missing, is not valid Python, or raises while it is executed.
+        EnvironmentLoadError: If it is missing, no regular file, not valid Python, or raises while it is executed.
     """
-    if path.exists() and not path.is_dir() and not path.is_file():
-        raise EnvironmentLoadError(f"{path}: no regular file", hint="Give the path of a Python file that exists.")
-    try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise EnvironmentLoadError(
-            f"{path}: {error.strerror or error}", hint="Give the path of a Python file that exists."
-        ) from error
+    source = read_source(path)
     try:
         code = compile(source, str(path), "exec", dont_inherit=True)
     except SyntaxError as error:
         raise EnvironmentLoadError(f"{path}, line {error.lineno}: {error.msg}") from error
-    except ValueError as error:  # a null byte
-        raise EnvironmentLoadError(f"{path}: not a Python file: {error}") from error
+    except (ValueError, RecursionError, MemoryError) as error:  # a null byte; nested too deeply
+        raise EnvironmentLoadError(f"{path}: not a Python file: {words_of(error)}") from error
     sha256 = hashlib.sha256(source).hexdigest()
     module = ModuleType(f"_skillopt_code_{digest([str(path), sha256])[:16]}")
     module.__file__ = str(path)
     # Dataclasses and pydantic look their annotations up through sys.modules; the name is ours alone.
     sys.modules[module.__name__] = module
     try:
-        exec(code, module.__dict__)
-    except (Exception, SystemExit) as error:  # the seam to code that is not ours: any fault of it is a load error
-        del sys.modules[module.__name__]
-        raise EnvironmentLoadError(
-            f"{_where(error, path)}: {type(error).__name__}: {error}",
-            hint=_ALONE if isinstance(error, ImportError) else "",
-        ) from error
+        with foreign_code(import_hint=_ALONE):
+            exec(code, module.__dict__)
+    except BaseException:
+        sys.modules.pop(module.__name__, None)
+        raise
     return LoadedCode(module, sha256)
 
 
@@ -126,19 +126,24 @@ def load_module(name: str) -> LoadedCode:
     Raises:
         EnvironmentLoadError: If it cannot be imported, or has no source file to tell its versions apart.
     """
-    try:
+    hint = "Install it into this environment, or name a file: path/to/file.py:function."
+    with foreign_code(f"module {name!r} cannot be imported: ", hint=hint):
         module = importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # the seam to code that is not ours
-        raise EnvironmentLoadError(
-            f"module {name!r} cannot be imported: {type(error).__name__}: {error}",
-            hint="Install it into this environment, or name a file: path/to/file.py:function.",
-        ) from error
     file: str | None = getattr(module, "__file__", None)
     if not file:
         raise EnvironmentLoadError(f"module {name!r} has no source file", hint="Name the module that holds the code.")
-    return LoadedCode(module, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+    return LoadedCode(module, hashlib.sha256(read_source(Path(file))).hexdigest())
 
 
-def _where(error: BaseException, path: Path) -> str:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f"{path}, line {lines[-1]}" if lines else str(path)
+def read_source(path: Path) -> bytes:
+    """Return the bytes of a file with code, without running any of it.
+
+    Raises:
+        EnvironmentLoadError: If it is missing, no regular file, or cannot be read.
+    """
+    try:
+        return read_user_file(path, most_bytes=_LARGEST)
+    except UnusableFile as problem:
+        raise EnvironmentLoadError(
+            f"{path} {problem.reason}", hint=problem.hint or "Give the path of a Python file that exists."
+        ) from None

@@ -86,6 +86,8 @@ class QuestionAnswering(Environment[QuestionAnsweringSettings]):
     def identity(self) -> Mapping[str, JsonValue]:
         """The settings; a scoring function counts by the bytes of its file and not by its path."""
         identity = dict(super().identity)
+        if isinstance(self.scorer, Pattern) or self.settings.extraction == "pattern":
+            identity["patterns"] = "regex"
         if isinstance(self.scorer, PythonFunction):
             identity["settings"] = self.settings.model_dump(mode="json", exclude={"scorer"})
             identity["scorer"] = dict(self.scorer.identity)

@@ -6,12 +6,12 @@ words; the rule that always holds, strictly higher, is there.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
 
+from skillopt.environments.foreign import foreign_code, shape_of
 from skillopt.environments.python_code import load_function
 from skillopt.errors import EnvironmentLoadError
 from skillopt.evaluation.repeats import by_task
@@ -204,12 +204,8 @@ class AcceptanceRule:
         Raises:
             EnvironmentLoadError: If it raises, or returns anything but a truth value or one with a reason.
         """
-        try:
+        with foreign_code(f"the acceptance rule {self.name} raised "):
             returned = self.function(comparison)
-        except Exception as error:
-            raise EnvironmentLoadError(
-                f"the acceptance rule {self.name} raised {type(error).__name__}: {error}"
-            ) from error
         match returned:
             case bool():
                 return Verdict(returned)
@@ -217,7 +213,7 @@ class AcceptanceRule:
                 return Verdict(accept, reason)
             case _:
                 raise EnvironmentLoadError(
-                    f"the acceptance rule {self.name} returned {returned!r:.100}",
+                    f"the acceptance rule {self.name} returned {shape_of(returned)}",
                     hint="It must return True or False, or one of the two with a reason: (True, 'higher').",
                 )
 
@@ -229,9 +225,8 @@ def load_acceptance(reference: str) -> AcceptanceRule:
         EnvironmentLoadError: If there is no such function, or it does not take a comparison alone.
     """
     loaded = load_function(reference, kind="acceptance rule")
-    signature = inspect.signature(loaded.function)
     try:
-        signature.bind(None)
+        loaded.signature.bind(None)
     except TypeError as error:
         raise EnvironmentLoadError(
             f"acceptance rule {reference!r} cannot be called with a comparison alone: {error}",

@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 from skillopt.concurrency import call_in_thread, map_ordered
 from skillopt.deadline import Deadline
 from skillopt.environments.base import Environment, EnvironmentSettings, Presentation
+from skillopt.environments.foreign import place_of, shape_of, undisturbed, words_of
 from skillopt.errors import MeasurementError, TransientModelError, UnusableReplyError
 from skillopt.evaluation.keys import measurement_protocol, rollout_key, trajectory_key
 from skillopt.evaluation.scores import exact
@@ -81,8 +82,8 @@ class Evaluator:
         harness: Does them.
         store: Evidence of earlier rollouts.
         workers: Most tasks under way at once.
-        deadline: Seconds the target may work on one task before it counts as unmeasured. Standing in line for a slot
-            and the pauses between attempts are no work.
+        deadline: Seconds the target may work on one task; what takes longer is tried once more and then counts as
+            unmeasured. Standing in line for a slot and the pauses between attempts are no work.
         max_unmeasured: Share of the tasks of one call that may stay unmeasured, 0 to 1.
         remember_failures: Record which tasks a place went on without, so that a replay of the run goes on without
             them too; otherwise they are tried again whenever they are asked for.
@@ -205,6 +206,14 @@ class Evaluator:
         return Rollout(task, skill.digest, repeat, trajectory=trajectory, score=score)
 
     async def _ask_target(self, skill: Skill, presentation: Presentation, place: Place) -> Trajectory | Failure:
+        """Let the target do the task; once more where it took too long, since a call may hang by chance."""
+        done = await self._ask_once(skill, presentation, place)
+        if not _timed_out(done):
+            return done
+        again = await self._ask_once(skill, presentation, place)
+        return done if _timed_out(again) else again
+
+    async def _ask_once(self, skill: Skill, presentation: Presentation, place: Place) -> Trajectory | Failure:
         started = time.monotonic()
         deadline = Deadline(self._deadline)
         try:
@@ -228,6 +237,10 @@ class Evaluator:
                 return Failure("timeout", stage, "TimeoutError", message)
 
 
+def _timed_out(done: Trajectory | Failure) -> bool:
+    return isinstance(done, Failure) and done.kind == "timeout"
+
+
 def unmeasured_allowed(share: float, tasks: int) -> int:
     """Return how many of a number of tasks may stay unmeasured: the share of them, rounded down."""
     return math.floor(exact(share) * tasks)
@@ -235,31 +248,22 @@ def unmeasured_allowed(share: float, tasks: int) -> int:
 
 def _foreign(stage: str, wanted: type[ValueT], call: Callable[[], ValueT]) -> ValueT | Failure:
     """Call what a user's environment does. The declared seam to foreign code: whatever it raises is a failure."""
-    try:
-        value: object = call()
-    except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
-        return Failure("error", stage, type(error).__name__, _words(error))
+    with undisturbed():
+        try:
+            value: object = call()
+        except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
+            place = place_of(error, short=True)
+            words = f"{words_of(error)} ({place})" if place else words_of(error)
+            return Failure("error", stage, type(error).__name__, words)
     if isinstance(value, wanted):
         return value
-    return Failure("error", stage, "TypeError", f"{stage} returned {value!r:.100}, which is no {wanted.__name__}")
+    return Failure("error", stage, "TypeError", f"{stage} returned {shape_of(value)}, which is no {wanted.__name__}")
 
 
 def _own(task: Task) -> Task:
     """Return a copy for foreign code: what it does to a list inside must not reach the next task's score."""
     return replace(task, fields=copy.deepcopy(dict(task.fields)))
 
-
-def _words(error: BaseException) -> str:
-    """What an exception says, bounded; foreign ones may say nothing, or raise when they are asked."""
-    try:
-        said = str(error)
-    except Exception:  # noqa: BLE001 - the type is recorded, and there are no words
-        said = ""
-    return said[:_MOST_WORDS] or f"a {type(error).__name__} without a message"
-
-
-_MOST_WORDS = 2000
-"""Characters of a foreign exception's message that are kept."""
 
 _MEASUREMENT_HINT = (
     "Nothing was decided on what could not be measured, and what was measured is kept: mend the cause and run the same "

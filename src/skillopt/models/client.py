@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from yarl import URL
@@ -17,13 +16,12 @@ from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.failures import Reporter, asked_wait, parse_json, provider_words, shown_address
+from skillopt.models.proxies import find_proxy
 from skillopt.models.wire import Dialect, fixed_fields, model_identity, read_reply, request_body
 from skillopt.types import JsonValue
 
 CONNECT_SECONDS = 30.0
 """Most seconds that opening a connection may take; the whole call has the `timeout` of its settings."""
-
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class CompatibleClient(ChatModel):
@@ -45,8 +43,8 @@ class CompatibleClient(ChatModel):
             local server happens to get; by default `base_url` without credentials and query.
 
     Raises:
-        ConfigError: If `base_url` is no HTTP address, the key cannot be sent in a header, or the settings ask for what
-            the dialect cannot say.
+        ConfigError: If `base_url` or the system's proxy is no HTTP address, the key cannot be sent in a header, or the
+            settings ask for what the dialect cannot say.
     """
 
     def __init__(
@@ -64,15 +62,19 @@ class CompatibleClient(ChatModel):
         dialect = dialect or Dialect()
         base = _parse_address(base_url, provider)
         shown = shown_address(base)
-        secrets = (key, base.password, *base.query.values())
+        proxy = find_proxy(base)
+        self._proxy = proxy.address
+        # For an https address the proxy opens a tunnel and reads headers of its own, else those of the request.
+        tunnel = base.scheme == "https"
+        self._proxy_headers: Mapping[str, str] = proxy.headers if tunnel else dict[str, str]()
+        secrets = (key, base.password, *base.query.values(), proxy.password)
         self._reporter = Reporter(f"{provider}:{model}", shown, key_variable, tuple(text for text in secrets if text))
         self._url = (base / "chat/completions").with_query(base.query).with_user(None)
-        self._headers = _headers(key, base, key_variable)
+        self._headers = _headers(key, base, key_variable) | ({} if tunnel else dict(proxy.headers))
         self._timeout = settings.timeout
         self._streams = dialect.streams
         self._fixed = fixed_fields(model, settings, dialect)
         self._constrain = dialect.constrains_schema if settings.schema_replies is None else settings.schema_replies
-        self._proxy_headers: dict[str, str] = {}
         self._session: aiohttp.ClientSession | None = None
         self._identity = model_identity(provider, model, address or shown, settings=settings, constrain=self._constrain)
 
@@ -112,18 +114,13 @@ class CompatibleClient(ChatModel):
             await session.close()
 
     def _open(self) -> aiohttp.ClientSession:
-        proxy, credentials = _find_proxy(self._url)
-        if self._url.scheme == "https":  # the proxy opens a tunnel and reads headers of its own
-            self._proxy_headers = credentials
-        else:
-            self._headers |= credentials
         self._session = aiohttp.ClientSession(
             # The limiter decides how many calls are in flight; a second limit here would only hide waiting.
             # After a stream a server may close the connection just when the next call would take it.
             connector=aiohttp.TCPConnector(limit=0, force_close=self._streams),
             timeout=aiohttp.ClientTimeout(total=self._timeout, sock_connect=CONNECT_SECONDS),
             cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=proxy,
+            proxy=self._proxy,
         )
         return self._session
 
@@ -135,7 +132,7 @@ class CompatibleClient(ChatModel):
                 hint="SSL_CERT_FILE can name the certificates to trust.",
             )
         if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ConnectionTimeoutError):
-            return reporter.transient(f"no answer within {self._timeout:g} s, the `timeout` of this role")
+            return reporter.timeout(self._timeout)
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
             return reporter.transient(
                 f"cannot connect to {reporter.address}: {reporter.quote(str(error))}",
@@ -181,19 +178,3 @@ def _headers(key: str | None, base: URL, key_variable: str) -> dict[str, str]:
     elif base.user:
         headers["Authorization"] = aiohttp.encode_basic_auth(base.user, base.password or "")
     return headers
-
-
-def _find_proxy(url: URL) -> tuple[URL | None, dict[str, str]]:
-    """Return the proxy that the system names for an address, and its credentials as headers.
-
-    Looked up once a session: aiohttp's own way asks a thread before every call.
-    """
-    host = url.host or ""
-    named = getproxies().get(url.scheme)
-    if not named or host in _LOOPBACK or proxy_bypass(host):
-        return None, {}
-    proxy = URL(named)
-    if not proxy.user:
-        return proxy, {}
-    credentials = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
-    return proxy.with_user(None), {"Proxy-Authorization": credentials}

@@ -1,29 +1,29 @@
 """From a provider's failure to one of our errors: the right kind, the provider's own words, and no secret.
 
 Everything a server says is foreign text: before it enters a message it loses control characters, keys and whatever is
-beyond a few hundred characters. This module decides what is transient and what is fatal; it retries nothing.
+beyond a few hundred characters. Which status may pass and which is fatal stands in `failure_table.py`; nothing is tried
+again here.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from html import escape
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from yarl import URL
 
-from skillopt.errors import FatalModelError, ModelError, RateLimitError, TransientModelError
+from skillopt.errors import FatalModelError, ModelError, ModelTimeoutError, RateLimitError, TransientModelError
+from skillopt.models.failure_table import QUOTA_CODES, Treatment, row_of
 
-TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
-"""Client errors that may pass by themselves; every 5xx may too."""
-
-_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "exceeded_current_quota_error"})
-"""Words for an empty account. Providers send them with 429, but waiting does not fill an account."""
+_URL_SAFE = str.maketrans("+/", "-_")
 
 _CODE_STATUS = {
     "invalid_api_key": 401,
@@ -40,6 +40,11 @@ _CODE_STATUS = {
 _QUOTE_LIMIT = 300
 _READ_LIMIT = 20_000
 _RECOGNISABLE = 8
+_HINTED = 3
+_MASKED_REST = r"[\w-]*(?:[*\u2022\u00b7\u2026]{2,}|\.{3}|\u2026|[xX]{4})[^\s\"'<>,;]*"
+"""What follows the first characters of a key that a server has masked with stars, dots or the like."""
+_UNMISTAKABLE = 16
+"""Characters from which a key is taken out of a reply: a shorter one may be a word that the model means."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +65,14 @@ class Reporter:
 
     @cached_property
     def _secret_pattern(self) -> re.Pattern[str] | None:
-        forms = {form for secret in self.secrets if secret for form in (secret, quote(secret, safe=""))}
+        forms = {form for secret in self.secrets if secret for form in _forms(secret)}
         # A server may echo a key half masked (`sk-proj-****wxyz`): the word around its first characters goes too.
         starts = {form[:_RECOGNISABLE] for form in forms if len(form) >= 2 * _RECOGNISABLE}
         # A very short key ("x", "EMPTY") is only taken for itself where it stands as a word.
         patterns = [re.escape(form) if len(form) >= _RECOGNISABLE else rf"\b{re.escape(form)}\b" for form in forms]
         patterns.sort(key=len, reverse=True)
         patterns += [re.escape(start) + r"[^\s\"'<>,;]*" for start in sorted(starts)]
+        patterns += [re.escape(start[:_HINTED]) + _MASKED_REST for start in sorted(starts)]
         return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
     def quote(self, text: str) -> str:
@@ -76,12 +82,27 @@ class Reporter:
         if self._secret_pattern:
             line = self._secret_pattern.sub("[key]", line)
         if len(text) > _READ_LIMIT:  # the cut may have left the first half of a key at the end
-            line = line[: -max((len(secret) for secret in self.secrets), default=0) or None]
+            line = line[: -3 * max((len(secret) for secret in self.secrets), default=0) or None]
         return line if len(line) <= _QUOTE_LIMIT else line[: _QUOTE_LIMIT - 1] + "…"
+
+    def without_secrets(self, text: str) -> str:
+        """Return a reply's text without the keys that a server may have put into it; all else stays as it came."""
+        for form in self._long_forms:
+            text = text.replace(form, "[key]")
+        return text
+
+    @cached_property
+    def _long_forms(self) -> tuple[str, ...]:
+        forms = {form for secret in self.secrets if len(secret) >= _UNMISTAKABLE for form in _forms(secret)}
+        return tuple(sorted(forms, key=len, reverse=True))
 
     def transient(self, message: str, *, hint: str = "", status: int | None = None) -> TransientModelError:
         """Return the error for what may pass; `message` is ours or quoted."""
         return TransientModelError(f"{self.model}: {message}", hint=hint, status=status)
+
+    def timeout(self, seconds: float) -> ModelTimeoutError:
+        """Return the error for a call that took longer than it may."""
+        return ModelTimeoutError(f"{self.model}: no answer within {seconds:g} s, the `timeout` of this role")
 
     def fatal(self, message: str, *, hint: str = "", status: int | None = None) -> FatalModelError:
         """Return the error for what another attempt cannot mend; `message` is ours or quoted."""
@@ -100,13 +121,12 @@ class Reporter:
             origin: Where the status is from, for the message; by default the HTTP status itself.
         """
         message = f"{self.quote(words) or 'no message'} ({origin or f'HTTP {status}'})"
-        if code in _QUOTA_CODES:
-            return self.fatal(message, hint="The account has no credit left with this provider.", status=status)
-        if status in TRANSIENT_STATUSES or status >= 500:
-            if status == 429 or wait is not None:
-                return RateLimitError(f"{self.model}: {message}", retry_after=wait, status=status)
-            return self.transient(message, status=status)
-        return self.fatal(message, hint=self._hint(status), status=status)
+        row = row_of(status, code=code)
+        if row.target is Treatment.STOP:
+            return self.fatal(message, hint=self._hint(402 if code in QUOTA_CODES else status), status=status)
+        if row.halves or wait is not None:
+            return RateLimitError(f"{self.model}: {message}", retry_after=wait, status=status)
+        return self.transient(message, status=status)
 
     def _hint(self, status: int) -> str:
         if status in (401, 403):
@@ -120,6 +140,20 @@ class Reporter:
         if 300 <= status < 400:
             return "Redirects are not followed, since the key would go with them; set `base_url` to the final address."
         return ""
+
+
+def _forms(secret: str) -> set[str]:
+    """Return how a secret may be echoed: as it is, in a URL, in JSON, in HTML, and in base64 at any offset."""
+    in_json = json.dumps(secret)[1:-1]
+    forms = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret)}
+    forms |= {in_json, in_json.replace("/", "\\/"), escape(secret), escape(secret, quote=False)}
+    if len(secret) >= _RECOGNISABLE:
+        for offset in range(3):
+            coded = b64encode(b"\0" * offset + secret.encode("utf-8", "replace")).decode("ascii")
+            # The characters at either end depend on what stands beside the secret.
+            whole = coded[-(-8 * offset // 6) : len(coded) - (4 if coded.endswith("=") else 0)]
+            forms |= {whole, whole.translate(_URL_SAFE)}
+    return forms
 
 
 def shown_address(url: URL) -> str:
@@ -157,7 +191,7 @@ def provider_words(payload: object) -> tuple[str, str]:
     if isinstance(upstream, str) and upstream.strip():
         message = f"{message}: {upstream}" if message else upstream
     codes = [str(inner[name]) for name in ("code", "type") if isinstance(inner.get(name), str | int)]
-    return message, next((code for code in codes if code in _QUOTA_CODES), codes[0] if codes else "")
+    return message, next((code for code in codes if code in QUOTA_CODES), codes[0] if codes else "")
 
 
 def status_of(code: str) -> int:

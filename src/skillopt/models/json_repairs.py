@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import cast
+from typing import Self, SupportsIndex, cast
 
 from skillopt.types import JsonValue
 
@@ -18,6 +18,11 @@ MOST_NESTING = 64
 MOST_REPAIRED_CHARACTERS = 65_536
 """Longest damaged object that a repair is tried on, in characters; the repair takes some 10 microseconds for each."""
 
+_MOST_STEPS, _FREE_STEPS = 40, 20_000
+"""Bound of the library's work: how often it may look at the text, for each character of it and at least. Small damage
+takes 5 looks a character; some damage would take the square or the cube of the length: minutes for a reply of 30 kB."""
+_COPIED = 200
+"""Characters that are cut out in about the time of one look."""
 _BETWEEN = re.compile(r"[\s,:]*")
 _LITERAL = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[A-Za-z]+")
 _LINE_BREAKS = re.compile(r"(?:\\[nr]|[\n\r])+")
@@ -37,13 +42,41 @@ def repair(text: str) -> JsonValue:
     import json_repair  # here, so that only damaged replies pay for it
 
     try:
-        guess = cast("JsonValue", json_repair.loads(text, skip_json_loads=True))
+        guess = cast("JsonValue", json_repair.loads(_Counted.of(text), skip_json_loads=True))
     except Exception:  # noqa: BLE001 - a guessing parser may fail in any way on hostile text: then there is no repair
         return None
     try:
         return _Comparison(text).whole(guess) if isinstance(guess, dict) else None
     except ValueError:
         return None
+
+
+class _TooMuchWork(Exception):
+    """The library has looked at the text too often."""
+
+
+class _Counted(str):
+    """A text that counts how often it is looked at, together with all texts that are cut out of it or made of it."""
+
+    __slots__ = ("_left",)
+    _left: list[int]
+
+    @classmethod
+    def of(cls, text: str, left: list[int] | None = None) -> Self:
+        """Return the text; `left` holds how many looks are left, shared."""
+        counted = cls(text)
+        counted._left = [_MOST_STEPS * len(text) + _FREE_STEPS] if left is None else left
+        return counted
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        found, left = super().__getitem__(key), self._left
+        left[0] -= 1 + len(found) // _COPIED
+        if left[0] < 0:
+            raise _TooMuchWork
+        return _Counted.of(found, left) if len(found) > 1 else found
+
+    def __add__(self, other: str) -> str:
+        return _Counted.of(super().__add__(other), self._left)
 
 
 class _Differs(ValueError):
@@ -119,7 +152,7 @@ class _Comparison:
         lost = ending[0].replace("\\n", "\n").replace("\\r", "\r") if ending else ""
         self._position += len(ending[0]) if ending else 0
         self._quote()
-        return guess + lost
+        return str(guess) + lost
 
     def _quote(self) -> None:
         if self._position >= len(self._text) or self._text[self._position] not in _QUOTES:

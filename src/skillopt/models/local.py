@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from skillopt.config.model_settings import RoleSettings
+from skillopt.config.secrets import without_secrets
 from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError, TransientModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
 from skillopt.models.bounded_texts import with_bounded_texts
@@ -80,8 +81,11 @@ class LocalServer:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=log,
-            # Threads that spin while they wait fall to a quarter of their speed where the processors are shared.
-            env={"OMP_WAIT_POLICY": "passive", **environment},
+            # What is sent to all processes of a terminal, or of a job, is the run's to hear: it ends its server itself.
+            start_new_session=True,
+            # Threads that spin while they wait fall to a quarter of their speed where the processors are shared. Keys
+            # are none of the engine's business.
+            env={"OMP_WAIT_POLICY": "passive", **without_secrets(environment)},
         )
         server = cls(process, log, weights=weights, slots=slots)
         try:
@@ -141,7 +145,8 @@ class LocalServers:
     """The servers of a run, one for each file of weights, however many roles use it; ended with the block.
 
     Args:
-        environment: What the servers get as theirs, and where the cache of weights is looked up (`os.environ`).
+        environment: What the servers get as theirs, but for keys, and where the cache of weights is looked up
+            (`os.environ`).
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -211,7 +216,7 @@ class LocalModel(ChatModel):
         if request.schema is not None:
             bounded = ReplySchema(request.schema.name, with_bounded_texts(request.schema.schema))
             request = replace(request, schema=bounded)
-        async with self._server.slots:
+        async with self._server.slots.slot():
             try:
                 return await self._client.reply(request)
             except TransientModelError as error:

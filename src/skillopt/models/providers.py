@@ -7,7 +7,6 @@ opened elsewhere.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -16,6 +15,7 @@ from typing import Literal
 from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError
 from skillopt.models.base import ChatModel
+from skillopt.models.keys import find_key, key_warnings
 from skillopt.models.wire import Dialect
 from skillopt.types import Role
 
@@ -34,6 +34,7 @@ class Provider:
         base_url: Address of its API; "" where the configuration or the client's own library gives it.
         key_variables: Environment variables that may hold its key, the first one set counts.
         key_needed: Whether it answers nothing without a key.
+        hosts: Further hosts of its own besides that of `base_url`, as a pattern; see `keys.owns`.
         dialect: Where its API differs; for the lean client only.
     """
 
@@ -42,6 +43,7 @@ class Provider:
     base_url: str = ""
     key_variables: tuple[str, ...] = ()
     key_needed: bool = True
+    hosts: str = ""
     dialect: Dialect = _PLAIN
 
 
@@ -58,8 +60,8 @@ class ModelName:
     model: str
 
 
-def _hosted(name: str, base_url: str, variable: str, dialect: Dialect) -> Provider:
-    return Provider(name, "compatible", base_url, (variable,), dialect=dialect)
+def _hosted(name: str, base_url: str, variable: str, dialect: Dialect, *, hosts: str = "") -> Provider:
+    return Provider(name, "compatible", base_url, (variable,), hosts=hosts, dialect=dialect)
 
 
 def _served(name: str, base_url: str, variable: str, dialect: Dialect) -> Provider:
@@ -75,6 +77,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
                 "https://api.openai.com/v1",
                 "OPENAI_API_KEY",
                 Dialect("max_completion_tokens", constrains_schema=True),
+                hosts=r"(us|eu)\.api\.openai\.com",
             ),
             _hosted(
                 "openrouter",
@@ -89,10 +92,29 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
                 "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
                 "DASHSCOPE_API_KEY",
                 Dialect(thinking="enable_thinking"),
+                hosts=r"(cn-hongkong\.)?dashscope(-us)?\.aliyuncs\.com",
             ),
-            _hosted("minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", Dialect(thinking="adaptive_type")),
-            _hosted("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", Dialect(thinking="enabled_type")),
-            _hosted("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", Dialect(thinking="enabled_type")),
+            _hosted(
+                "minimax",
+                "https://api.minimax.io/v1",
+                "MINIMAX_API_KEY",
+                Dialect(thinking="adaptive_type"),
+                hosts=r"api\.minimaxi\.com",
+            ),
+            _hosted(
+                "moonshot",
+                "https://api.moonshot.ai/v1",
+                "MOONSHOT_API_KEY",
+                Dialect(thinking="enabled_type"),
+                hosts=r"api\.moonshot\.cn",
+            ),
+            _hosted(
+                "zai",
+                "https://api.z.ai/api/paas/v4",
+                "ZAI_API_KEY",
+                Dialect(thinking="enabled_type"),
+                hosts=r"open\.bigmodel\.cn",
+            ),
             _hosted("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", Dialect(constrains_schema=True)),
             _hosted("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", Dialect("max_completion_tokens")),
             _hosted("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY", _PLAIN),
@@ -113,12 +135,28 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             ),
             _served("lmstudio", "http://localhost:1234/v1", "", Dialect(constrains_schema=True)),
             _served("compatible", "", "", _TEMPLATE),
-            Provider("anthropic", "adapted", key_variables=("ANTHROPIC_API_KEY",)),
-            Provider("azure", "adapted", key_variables=("AZURE_OPENAI_API_KEY",)),
-            Provider("google", "adapted", key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+            Provider("anthropic", "adapted", key_variables=("ANTHROPIC_API_KEY",), hosts=r"api\.anthropic\.com"),
+            Provider(
+                "azure",
+                "adapted",
+                key_variables=("AZURE_OPENAI_API_KEY",),
+                hosts=r"[\w-]+\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|cn)",
+            ),
+            Provider(
+                "google",
+                "adapted",
+                key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+                hosts=r"generativelanguage\.googleapis\.com",
+            ),
             # These two may also take the credentials that their clouds' tools leave on a machine.
-            Provider("google-cloud", "adapted", key_needed=False),
-            Provider("bedrock", "adapted", key_variables=("AWS_BEARER_TOKEN_BEDROCK",), key_needed=False),
+            Provider("google-cloud", "adapted", key_needed=False, hosts=r"([\w-]+[.-])?aiplatform\.googleapis\.com"),
+            Provider(
+                "bedrock",
+                "adapted",
+                key_variables=("AWS_BEARER_TOKEN_BEDROCK",),
+                key_needed=False,
+                hosts=r"([\w-]+\.)?bedrock-runtime(-fips)?\.[\w-]+\.(vpce\.)?amazonaws\.com(\.cn)?",
+            ),
         )
     }
 )
@@ -188,7 +226,7 @@ def open_remote_model(role: Role, settings: RoleSettings, environment: Mapping[s
     if name.provider in OPENED_ELSEWHERE:
         raise ConfigError(f"model.{role}.name is {settings.name!r}, which is not a model behind a network address")
     provider = PROVIDERS[name.provider]
-    key, variable = _find_key(role, settings, provider, environment)
+    key, variable = find_key(role, settings, provider, environment)
     if provider.client == "adapted":
         from skillopt.models.pydantic_ai import open_adapted_model
 
@@ -214,26 +252,15 @@ def open_remote_model(role: Role, settings: RoleSettings, environment: Mapping[s
     )
 
 
-def _find_key(
-    role: Role, settings: RoleSettings, provider: Provider, environment: Mapping[str, str]
-) -> tuple[str | None, str]:
-    """Return the key and the variable it came from; (None, "") where none is set and none is needed."""
-    asked = settings.api_key_env
-    for variable in (asked,) if asked else provider.key_variables:
-        key = environment.get(variable, "").strip()
-        if key:
-            return key, variable
-    if not asked and not provider.key_needed:
-        return None, ""
-    if asked and not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", asked):
-        # Whoever writes the key itself here must not find it in a log.
-        raise ConfigError(
-            f"model.{role}.api_key_env names no environment variable that is set",
-            hint="It takes the variable's name, never the key. Its value is not shown, since it may be a key.",
-        )
-    wanted = asked or provider.key_variables[0]
-    raise ConfigError(
-        f"model.{role}.name is {settings.name!r}, which needs a key, but the environment variable {wanted} is not set",
-        hint=f"Set {wanted}, or name another variable in model.{role}.api_key_env. "
-        "A server that needs no key: compatible:MODEL with its base_url.",
-    )
+def key_notes(role: Role, settings: RoleSettings, environment: Mapping[str, str]) -> list[str]:
+    """Return what a person should know of where a model's key is sent, a sentence each; see `keys.key_warnings`.
+
+    Raises:
+        ConfigError: If the model's name or key is missing or wrong.
+    """
+    name = parse_model_name(settings.name, key=f"model.{role}.name")
+    if name.provider in OPENED_ELSEWHERE:
+        return []
+    provider = PROVIDERS[name.provider]
+    _, variable = find_key(role, settings, provider, environment)
+    return key_warnings(role, settings, PROVIDERS, provider=provider, variable=variable)

@@ -16,6 +16,7 @@ from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.failures import Reporter, provider_words, shown_address
+from skillopt.models.proxies import find_proxy
 from skillopt.models.vendors import Access, build_backend, vendor_errors
 from skillopt.models.wire import model_identity
 from skillopt.types import JsonValue, Message, Usage
@@ -40,12 +41,16 @@ def open_adapted_model(
 
     Raises:
         MissingDependencyError: If the extra `[providers]` is not installed.
-        ConfigError: If the provider lacks an address, a region or credentials, or cannot send `extra_body`.
+        ConfigError: If the provider lacks an address, a region or credentials, cannot send `extra_body`, or the
+            system's proxy is none.
     """
     if settings.extra_body and provider == "bedrock":
         raise ConfigError("bedrock takes no extra_body", hint="Remove it, or reach the model by another provider.")
+    # Found before the vendor's library words what is wrong with it, in some of them with the password.
+    proxy = find_proxy(URL(settings.base_url or "https://"), fall_back=True)
     backend = build_backend(provider, Access(model, settings.base_url, key, environment, settings.timeout))
-    return AdaptedModel(provider, model, backend, settings=settings, key=key, key_variable=key_variable)
+    secrets = tuple(secret for secret in (key, proxy.password) if secret)
+    return AdaptedModel(provider, model, backend, settings=settings, secrets=secrets, key_variable=key_variable)
 
 
 class AdaptedModel(ChatModel):
@@ -56,7 +61,7 @@ class AdaptedModel(ChatModel):
         model: The model's name, as the provider knows it.
         backend: pydantic-ai's model.
         settings: How the model is called.
-        key: The key, so that no message shows it.
+        secrets: The key and the proxy's password, so that no message shows them.
         key_variable: Name of the environment variable that held the key.
     """
 
@@ -67,11 +72,11 @@ class AdaptedModel(ChatModel):
         backend: Model[Any],
         *,
         settings: RoleSettings,
-        key: str | None,
+        secrets: tuple[str, ...],
         key_variable: str,
     ) -> None:
         address = shown_address(URL(backend.base_url or ""))
-        self._reporter = Reporter(f"{provider}:{model}", address, key_variable, (key,) if key else ())
+        self._reporter = Reporter(f"{provider}:{model}", address, key_variable, secrets)
         self._backend = backend
         self._vendor_errors = vendor_errors(provider)
         self._entered = False
@@ -119,13 +124,16 @@ class AdaptedModel(ChatModel):
             raise self._reporter.transient(f"the answer cannot be read: {words}") from error
         if response.finish_reason == "error":
             raise self._reporter.transient("the provider broke the generation off")
-        return _read_response(response)
+        return _read_response(response, self._reporter)
 
     async def close(self) -> None:
         """Close the connections; safe to call twice."""
         if self._entered:
             self._entered = False
             await self._backend.__aexit__(None, None, None)
+            if self._identity["provider"] == "bedrock":  # pydantic-ai leaves the connections of this library open
+                client: Any = getattr(self._backend, "client", None)
+                client.close()
 
     def _parameters(self, request: ChatRequest) -> ModelRequestParameters | None:
         if request.schema is None or not self._constrain:
@@ -147,13 +155,16 @@ class AdaptedModel(ChatModel):
 
         reporter = self._reporter
         if isinstance(error, ModelRequestTimeout):
-            return reporter.transient(f"no answer within {self._timeout:g} s, the `timeout` of this role")
+            return reporter.timeout(self._timeout)
         if not isinstance(error, ModelAPIError):
             return reporter.transient(f"the answer cannot be read: {reporter.quote(str(error))}")
         words = provider_words(error.body)[0] or error.message
         if isinstance(error, ModelHTTPError):
             code = "insufficient_quota" if isinstance(error, ModelQuotaExceededError) else ""
             return reporter.refusal(error.status_code, words, code=code, wait=error.retry_after)
+        status = _redirect(error)
+        if status:
+            return reporter.refusal(status, "the server redirects to another address")
         if isinstance(error, ModelQuotaExceededError | ModelRequestRejectedError):
             return reporter.fatal(reporter.quote(words))
         return reporter.transient(f"the connection broke: {reporter.quote(words)}")
@@ -163,6 +174,15 @@ class AdaptedModel(ChatModel):
         words = f"{type(error).__name__}: {self._reporter.quote(str(error))}"
         may_pass = getattr(error, "retryable", False) is True
         return self._reporter.transient(words) if may_pass else self._reporter.fatal(words)
+
+
+def _redirect(error: Exception) -> int:
+    """Return the status of a redirect, which no vendor's library follows as pydantic-ai sets it up; 0 for all else."""
+    for name in ("status_code", "code"):
+        status = getattr(error.__cause__, name, None)
+        if isinstance(status, int) and 300 <= status < 400:
+            return status
+    return 0
 
 
 def _model_settings(provider: str, settings: RoleSettings) -> ModelSettings:
@@ -203,14 +223,16 @@ def _messages(messages: tuple[Message, ...]) -> list[ModelMessage]:
     return history
 
 
-def _read_response(response: ModelResponse) -> ChatReply:
+def _read_response(response: ModelResponse, reporter: Reporter) -> ChatReply:
     from pydantic_ai.messages import TextPart, ThinkingPart
 
     usage = response.usage
     cached = min(usage.input_tokens, usage.cache_read_tokens)
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    reasoning = "".join(part.content for part in response.parts if isinstance(part, ThinkingPart))
     return ChatReply(
-        text="".join(part.content for part in response.parts if isinstance(part, TextPart)),
+        text=reporter.without_secrets(text),
         finish_reason=response.finish_reason or "stop",
-        reasoning="".join(part.content for part in response.parts if isinstance(part, ThinkingPart)),
+        reasoning=reporter.without_secrets(reasoning),
         usage=Usage(1, usage.input_tokens - cached, cached, usage.output_tokens),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from skillopt.deadline import standing_still
 from skillopt.digests import digest, generator
-from skillopt.errors import RateLimitError, TransientModelError
+from skillopt.errors import ModelTimeoutError, RateLimitError, TransientModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.types import JsonValue, Place
 
@@ -22,8 +22,16 @@ MAX_BACKOFF = 30.0
 MAX_RETRY_AFTER = 300.0
 """Seconds to which a provider's longer Retry-After is shortened: a run should fail and say so, not sleep for hours."""
 
+MOST_TIMEOUTS = 5
+"""Most attempts that may end by a timeout: each costs minutes, and what is too slow so often stays so."""
 
 _failed_attempts: ContextVar[int] = ContextVar("failed_attempts", default=0)
+
+
+def asked_pause(error: TransientModelError) -> float:
+    """Return the seconds that a provider asks to wait, from 0 to 300; 0 where it does not say."""
+    asked = error.retry_after if isinstance(error, RateLimitError) else None
+    return min(max(0.0, asked or 0.0), MAX_RETRY_AFTER)
 
 
 def failed_attempts() -> int:
@@ -53,7 +61,8 @@ class RetryingModel(ChatModel):
 
     The wait is uniform between 0 and min(30 s, 1 s * 2^(attempt - 1)) ("full jitter"), on top of what the provider
     asked for, itself shortened to 300 s. Waits are drawn from a generator of seed, request and attempt, so they
-    depend on nothing that happens to run beside. They cost a task nothing of its deadline.
+    depend on nothing that happens to run beside. They cost a task nothing of its deadline. Of all attempts at most 5
+    may end by a timeout.
 
     Args:
         model: The model behind it.
@@ -93,12 +102,14 @@ class RetryingModel(ChatModel):
             FatalModelError: At once.
         """
         attempt = 1
+        timeouts = 0
         while True:
             count = _failed_attempts.set(attempt - 1)
             try:
                 return await self._model.reply(request)
             except TransientModelError as error:
-                if attempt == self._attempts:
+                timeouts += isinstance(error, ModelTimeoutError)
+                if attempt == self._attempts or timeouts == MOST_TIMEOUTS:
                     if attempt > 1:
                         error.message = f"{error.message} (the last of {attempt} attempts)"
                     raise
@@ -117,8 +128,7 @@ class RetryingModel(ChatModel):
         await self._model.close()
 
     def _wait(self, request: ChatRequest, attempt: int, error: TransientModelError) -> float:
-        asked = error.retry_after if isinstance(error, RateLimitError) and error.retry_after is not None else 0.0
         bound = min(MAX_BACKOFF, FIRST_BACKOFF * 2.0 ** min(attempt - 1, 16))
         # The messages are part of the name, or all tasks of a batch would come back at the same moment.
         name = digest([[message.role, message.content] for message in request.messages])
-        return min(asked, MAX_RETRY_AFTER) + generator(self._seed, f"retry {name}", attempt).uniform(0.0, bound)
+        return asked_pause(error) + generator(self._seed, f"retry {name}", attempt).uniform(0.0, bound)

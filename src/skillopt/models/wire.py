@@ -37,6 +37,7 @@ _FINISH_REASONS = {
     "model_length": "length",
     "safety": "content_filter",
 }
+_KNOWN_FINISHES = frozenset({"stop", "length", "content_filter", "tool_calls", "function_call", "refusal"})
 _BROKEN_FINISHES = frozenset({"error", "insufficient_system_resource", "abort", "aborted"})
 _MINIMAX_STATUS = {1002: 429, 1004: 401, 1008: 402, 1039: 429, 2013: 400, 2049: 401}
 """HTTP statuses that MiniMax's own codes amount to; it sends them with status 200."""
@@ -221,6 +222,9 @@ def read_reply(body: bytes, reporter: Reporter, *, content_type: str = "") -> Ch
     refusal = message.get("refusal")
     if not text and isinstance(refusal, str) and refusal:
         text, finish = refusal, "refusal"
+    if finish not in _KNOWN_FINISHES:
+        finish = reporter.quote(finish)
+    text, reasoning = reporter.without_secrets(text), reporter.without_secrets(reasoning)
     return ChatReply(text, finish, reasoning, _usage(as_mapping(outer.get("usage"))))
 
 

@@ -17,6 +17,7 @@ from fractions import Fraction
 from skillopt.config.limit_settings import AmountSettings, LimitSettings
 from skillopt.deadline import standing_still
 from skillopt.errors import LimitReached
+from skillopt.interruption import may_begin, under_way
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.meter import Meter
 from skillopt.models.prices import Prices
@@ -168,7 +169,9 @@ class AllowedModel(ChatModel):
             LimitReached: If there will be none.
         """
         async with self._allowance.one_call(self._role, request) as used:
-            reply = await self._model.reply(request)
+            await may_begin()
+            with under_way():
+                reply = await self._model.reply(request)
             used(reply.usage)
             return reply
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from skillopt.errors import TransientModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
+from skillopt.models.journal import reply_key
 from skillopt.models.structured import Answer, ReplyT, ask
 from skillopt.results import ReplyTrouble
 from skillopt.run.evidence import EvidenceStore
@@ -96,13 +97,15 @@ class _GoingOn(ChatModel):
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         place = request.place
-        failure = self._evidence.get_given_up("answer", place)
+        # Of this very question: another one at the same place, in a run that goes on for more epochs, is asked.
+        key = reply_key("optimizer", self.identity, request)
+        failure = self._evidence.get_given_up(key, place)
         if failure is None:
             try:
                 return await self._model.reply(request)
             except TransientModelError as error:
                 failure = Failure("error", place.stage, type(error).__name__, error.message)
-                self._evidence.put_given_up("answer", place, failure)
+                self._evidence.put_given_up(key, place, failure)
         raise _GoneWithoutError(failure, attempt=place.attempt)
 
     async def close(self) -> None:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Self
 
-from skillopt.errors import RunDirectoryError
+from skillopt.disk import OpenedFile, refused
 from skillopt.events import Event
 
 FORMAT_VERSION = 1
@@ -54,30 +54,33 @@ class EventLog:
         subscribers: Called with every event; they may not change the run.
 
     Raises:
-        RunDirectoryError: If the file cannot be written.
+        RunDirectoryError: If the file cannot be written. Every event raises it too, also where the run directory was
+            moved or removed, before anything new is made in its old place.
     """
 
     def __init__(self, path: Path, subscribers: Sequence[Subscriber] = ()) -> None:
         self._path = path
         self._subscribers = tuple(subscribers)
         self._sequence = 0
-        try:
-            self._file: TextIO = path.open("a", encoding="utf-8", newline="\n")
+        with refused(f"{path} cannot be written"):
+            # Without a buffer, since what a full disk refused must not come again when the file is closed.
+            self._file = path.open("ab", buffering=0)
             if not _ends_its_last_line(path):
-                self._file.write("\n")
-        except OSError as error:
-            raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from error
+                self._write(b"\n")
+            self._opened = OpenedFile.at(path)
 
     def emit(self, event: Event) -> None:
         """Append an event and tell the subscribers."""
-        try:
-            self._file.write(event_json(event, sequence=self._sequence) + "\n")
-            self._file.flush()
-        except OSError as error:
-            raise RunDirectoryError(f"{self._path}: cannot be written: {error.strerror}") from error
+        self._opened.check_in_place()
+        with refused(f"{self._path} cannot be written"):
+            self._write(event_json(event, sequence=self._sequence).encode("ascii") + b"\n")
         self._sequence += 1
         for subscriber in self._subscribers:
             subscriber(event)
+
+    def _write(self, line: bytes) -> None:
+        while line:  # A disk that is nearly full takes a part, and says so at the next.
+            line = line[self._file.write(line) :]
 
     def __enter__(self) -> Self:
         return self

@@ -22,10 +22,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeAlias, TypeVar
 
+from skillopt.disk import OpenedFile
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Payment
-from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, prepare
+from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, note, prepare
 from skillopt.run.evidence_json import (
     failure_from_json,
     failure_to_json,
@@ -37,6 +38,7 @@ from skillopt.run.evidence_json import (
     trajectory_from_json,
     trajectory_to_json,
 )
+from skillopt.run.evidence_trouble import guarded
 from skillopt.types import Failure, Place, Role, Rollout, Task, Trajectory, Usage
 
 BUSY_SECONDS = 5.0
@@ -50,15 +52,6 @@ _PAYMENT_COLUMNS = (
     *("role", "stage", "epoch", "step", "place_index", "attempt"),
     *("calls", "fresh_tokens", "cached_tokens", "output_tokens", "dollars", "retries", "key", "useful"),
 )
-
-_DISK_ADVICE = {
-    "SQLITE_FULL": "Free some space on the disk and start again: nothing that was recorded is lost.",
-    "SQLITE_IOERR": "Check the disk and its free space, and start again: nothing that was recorded is lost.",
-    "SQLITE_READONLY": "The run directory must be writable.",
-    "SQLITE_CANTOPEN": "The run directory must exist and be writable.",
-    "SQLITE_BUSY": "Another process is using this run; wait for it or stop it.",
-    "SQLITE_LOCKED": "Another process is using this run; wait for it or stop it.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +77,16 @@ class EvidenceStore:
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self._path = path
         self._paying: ContextVar[_Paying | None] = ContextVar("what is paid for", default=None)
-        with self._guarded():
+        with guarded(self._path):
             self._connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
         try:
-            with self._guarded():
+            with guarded(self._path):
                 prepare(self._connection, path)
         except BaseException:
             self._connection.close()
             raise
+        # A database in memory has no place.
+        self._opened = OpenedFile.at(path) if path.exists() else None
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +96,7 @@ class EvidenceStore:
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        with self._guarded():
+        with guarded(self._path):
             self._connection.close()
 
     def get_reply(self, key: str) -> ChatReply | None:
@@ -175,7 +170,7 @@ class EvidenceStore:
     def payments(self) -> tuple[Payment, ...]:
         """Return all payments, oldest first."""
         names = ", ".join(_PAYMENT_COLUMNS)
-        with self._guarded():
+        with guarded(self._path):
             rows = self._connection.execute(f"SELECT {names} FROM payments ORDER BY rowid").fetchall()
         return tuple(
             Payment(r[0], Place(*r[1:6]), Usage(*r[6:10]), r[10], r[11], key=r[12], useful=bool(r[13])) for r in rows
@@ -183,15 +178,23 @@ class EvidenceStore:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was recorded yet that was asked or measured."""
-        with self._guarded():
-            return not any(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in RECORDS)
+        """Whether nothing was recorded yet that the run itself asked or measured."""
+        own = {table: "" if table == "given_up" else " WHERE origin = ''" for table in RECORDS}
+        with guarded(self._path):
+            return not any(
+                self._connection.execute(f"SELECT 1 FROM {table}{where} LIMIT 1").fetchone()
+                for table, where in own.items()
+            )
 
     def get_meta(self, name: str) -> str | None:
         """Return what is noted of the run under a name, such as its configuration's digest, or None."""
-        with self._guarded():
-            row = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row[0])
+        with guarded(self._path):
+            row = self._connection.execute("SELECT value, checksum FROM meta WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            return None
+        if name != "format" and checksum(name, str(row[0])) != row[1]:
+            raise RunDirectoryError(f"{self._path} holds a damaged note of the run, {name!r}", hint=DAMAGE_ADVICE)
+        return str(row[0])
 
     def put_meta(self, name: str, value: str) -> None:
         """Note something of the run under a name; a later note replaces it.
@@ -201,13 +204,18 @@ class EvidenceStore:
         """
         if name == "format":
             raise ValueError("the name `format` belongs to the store itself")
-        with self._guarded():
-            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        with guarded(self._path):
+            note(self._connection, name, value)
+
+    def remove_meta(self, name: str) -> None:
+        """Forget what is noted of the run under a name."""
+        with guarded(self._path):
+            self._connection.execute("DELETE FROM meta WHERE name = ?", (name,))
 
     def _read(self, table: str, key: str, decode: Callable[[str], ValueT], **where: Value) -> ValueT | None:
         named = "".join(f" AND {name} = ?" for name in where)
         query = f"SELECT {RECORDS[table]}, checksum FROM {table} WHERE key = ?{named}"
-        with self._guarded():
+        with guarded(self._path):
             row = self._connection.execute(query, (key, *where.values())).fetchone()
         if row is None:
             return None
@@ -221,9 +229,14 @@ class EvidenceStore:
 
     def _record(self, table: str, key: str, text: str, **values: Value) -> None:
         """Write a record and what was paid for it; the first one under a key stands."""
+        self._write_record(table, key, text, values)
+        if self._opened is not None:
+            self._opened.check_in_place()
+
+    def _write_record(self, table: str, key: str, text: str, values: Mapping[str, Value]) -> None:
         row = {"key": key, **values, RECORDS[table]: text, "recorded_at": _now(), "checksum": checksum(key, text)}
         paying = self._paying.get()
-        with self._guarded():
+        with guarded(self._path):
             if paying is None or not paying.payments:
                 self._insert(table, row)
                 return
@@ -253,7 +266,7 @@ class EvidenceStore:
             "useful": payment.useful,
             "paid_at": _now(),
         }
-        with self._guarded():
+        with guarded(self._path):
             self._insert("payments", row)
 
     def _insert(self, table: str, row: Mapping[str, Value]) -> None:
@@ -261,18 +274,6 @@ class EvidenceStore:
         self._connection.execute(
             f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values())
         )
-
-    @contextmanager
-    def _guarded(self) -> Generator[None]:
-        """Turn what SQLite says of the file or the disk into an error for a person."""
-        try:
-            yield
-        except sqlite3.ProgrammingError:
-            raise  # A mistake in this program, such as use after closing.
-        except sqlite3.Error as error:
-            name = getattr(error, "sqlite_errorname", "")
-            advice = next((text for start, text in _DISK_ADVICE.items() if name.startswith(start)), DAMAGE_ADVICE)
-            raise RunDirectoryError(f"the evidence in {self._path} cannot be used: {error}", hint=advice) from error
 
 
 def _columns(place: Place) -> dict[str, Value]:

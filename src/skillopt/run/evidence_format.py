@@ -27,7 +27,9 @@ _PLACE = """stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
     place_index INTEGER NOT NULL, attempt INTEGER NOT NULL"""
 
 _TABLES = f"""
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS meta (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, role TEXT NOT NULL, {_PLACE},
     request TEXT NOT NULL, reply TEXT NOT NULL, recorded_at TEXT NOT NULL,
@@ -61,6 +63,12 @@ def checksum(key: str, text: str) -> str:
     return text_digest(f"{key}\n{text}")
 
 
+def note(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Note something of the run under a name; a later note replaces it."""
+    row = (name, value, checksum(name, value))
+    connection.execute("INSERT OR REPLACE INTO meta (name, value, checksum) VALUES (?, ?, ?)", row)
+
+
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Set a file up, or make sure that it is one of ours; one of an older format is brought to this one.
 
@@ -73,17 +81,21 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         sqlite3.Error: If it cannot be read or written.
     """
     execute = connection.execute
+    tables = _tables(connection)
+    if tables:
+        # Ahead of the next line, which writes into the file: it may be somebody else's.
+        known_format(connection, path, tables=tables)
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = FULL")
     execute("BEGIN IMMEDIATE")
     try:
-        tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        tables = _tables(connection)
         if tables and known_format(connection, path, tables=tables) == "1":
             _upgrade_from_1(connection)
         # Tables that came later are made in an older file too.
         for statement in filter(str.strip, _TABLES.split(";")):
             execute(statement)
-        execute("INSERT OR IGNORE INTO meta VALUES ('format', ?)", (FORMAT,))
+        execute("INSERT OR IGNORE INTO meta (name, value) VALUES ('format', ?)", (FORMAT,))
     except BaseException:
         execute("ROLLBACK")
         raise
@@ -109,13 +121,18 @@ def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]
 
 
 DAMAGE_ADVICE: Final = (
-    "Put back a copy of it, or move the whole run directory away: it then starts anew and pays again."
+    "Put back a copy of it, or let `skillopt recover RUN_DIRECTORY` keep what can be read of it: the damaged file is "
+    "moved aside, and only what was lost is paid again. Or move the whole run directory away: it then starts anew."
 )
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def _upgrade_from_1(connection: sqlite3.Connection) -> None:
     execute = connection.execute
-    tables = {str(name) for (name,) in execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = _tables(connection)
     connection.create_function("checksum", 2, checksum, deterministic=True)
     for table in sorted(tables & RECORDS.keys()):
         execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
@@ -125,4 +142,6 @@ def _upgrade_from_1(connection: sqlite3.Connection) -> None:
     if "payments" in tables:
         execute("ALTER TABLE payments ADD COLUMN key TEXT NOT NULL DEFAULT ''")
         execute("ALTER TABLE payments ADD COLUMN useful INTEGER NOT NULL DEFAULT 1")
+    execute("ALTER TABLE meta ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
+    execute("UPDATE meta SET checksum = checksum(name, value) WHERE name != 'format'")
     execute("UPDATE meta SET value = ? WHERE name = 'format'", (FORMAT,))

@@ -11,8 +11,8 @@ import json
 from dataclasses import asdict, fields
 from typing import Any
 
-from skillopt.models.base import ChatReply, ChatRequest
-from skillopt.types import Failure, Message, Rollout, Score, Task, Trajectory, Usage
+from skillopt.models.base import ChatReply, ChatRequest, ReplySchema
+from skillopt.types import Failure, Message, Place, Rollout, Score, Task, Trajectory, Usage
 
 
 def request_to_json(request: ChatRequest) -> str:
@@ -24,6 +24,14 @@ def request_to_json(request: ChatRequest) -> str:
             "schema": None if schema is None else {"name": schema.name, "schema": dict(schema.schema)},
         }
     )
+
+
+def request_from_json(text: str, place: Place) -> ChatRequest:
+    """Read what was asked at a place."""
+    record = _load(text)
+    schema = record["schema"]
+    messages = tuple(Message(**message) for message in record["messages"])
+    return ChatRequest(messages, place, None if schema is None else ReplySchema(schema["name"], schema["schema"]))
 
 
 def reply_to_json(reply: ChatReply) -> str:

@@ -27,8 +27,6 @@ from skillopt.skill.size import estimate_tokens
 from skillopt.state import Measured, State
 from skillopt.types import Action, Decision, EditState, Rollout
 
-SCHEMA_VERSION = 1
-
 Record = dict[str, Any]
 """One entry of history.json: a JSON object."""
 

@@ -1,24 +1,67 @@
 """What a run directory belongs to: the settings, data and models that determine its results.
 
 A run that is started again must be the same run. Settings that change nothing that is measured (how many calls at
-once, how long to wait, where files lie) may differ; any other difference is an error that lists old and new.
+once, how long to wait, where files lie) may differ, and there may be more epochs; any other difference is an error
+that lists old and new.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 
 from skillopt.config.dump import flattened
 from skillopt.config.provenance import KeyPath
+from skillopt.data.split_names import SPLIT_NAMES
+from skillopt.data.splits import steps_per_epoch
 from skillopt.digests import canonical_json
 from skillopt.errors import RunDirectoryError
 from skillopt.evaluation.acceptance import AcceptanceRule
 from skillopt.prompts import prompts_digest
+from skillopt.run.differences import TaskList, changed_keys, setting_line, tasks_line
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.models import Models
+from skillopt.run.schedule import MoreEpochs
 from skillopt.run.setup import Setup
-from skillopt.types import JsonValue
+from skillopt.types import JsonValue, SplitName
+
+_EPOCHS = "train.num_epochs"
+_WAYS_OUT = (
+    "Set it back to go on with that run, or name another directory in env.out_root, or begin a run that shares what "
+    "this one has paid for, as far as it still fits: --fork NEW_DIRECTORY."
+)
+
+
+class Difference(StrEnum):
+    """What becomes of a setting that differs between two starts on one directory."""
+
+    FREE = "free"
+    """It changes nothing that is measured."""
+    BY_CONTENT = "by content"
+    """It says where something lies or what it is called; what is there is compared in its place."""
+    MAY_RISE = "may rise"
+    """A higher value goes on with the run, and its effect is said; a lower one is refused."""
+    REFUSED = "refused"
+    """It is part of what the run is."""
+
+
+def difference(key: KeyPath) -> Difference:
+    """Return what becomes of a setting of the configuration that differs; one that nobody thought of is refused."""
+    match key:
+        case ("model", _, "api_key_env" | "timeout" | "attempts" | "concurrency" | "price", *_):
+            return Difference.FREE
+        case ("limits", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
+            return Difference.FREE
+        case ("env", "workers" | "exec_timeout" | "out_root"):
+            return Difference.FREE
+        # What a preset sets is compared setting by setting.
+        case ("preset",) | ("env", "name" | "data_path" | "split_dir" | "skill_init") | ("evaluation", "acceptance"):
+            return Difference.BY_CONTENT
+        case ("train", "num_epochs"):
+            return Difference.MAY_RISE
+        case _:
+            return Difference.REFUSED
 
 
 def identity(setup: Setup) -> dict[str, JsonValue]:
@@ -28,31 +71,14 @@ def identity(setup: Setup) -> dict[str, JsonValue]:
         **{
             ".".join(key): value
             for key, value in flattened(setup.config).items()
-            if not _is_neutral(key) and not (key[0] == "env" and key[1] in own)
+            if difference(key) in (Difference.REFUSED, Difference.MAY_RISE) and not (key[0] == "env" and key[1] in own)
         },
         **({} if setup.acceptance is None else _acceptance(setup.acceptance)),
         **{f"environment.{key}": value for key, value in _leaves(setup.environment.identity)},
-        **{f"tasks of {name} (digest)": split.digest for name, split in setup.splits.manifest.splits.items()},
+        **{_tasks_key(name): split.digest for name, split in setup.splits.manifest.splits.items()},
         "seed skill (digest)": setup.seed_skill.digest,
         "prompts (digest)": prompts_digest(),
     }
-
-
-def _is_neutral(key: KeyPath) -> bool:
-    """Whether a setting changes nothing that is measured, or its effect is compared in another way."""
-    match key:
-        case ("model", _, "api_key_env" | "timeout" | "attempts" | "concurrency" | "price", *_):
-            return True
-        # What a preset sets is compared setting by setting.
-        case ("preset",) | ("limits", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
-            return True
-        case ("env", "workers" | "exec_timeout" | "out_root"):
-            return True
-        # Where files lie does not matter: what is in them is compared by digest, and the environment by its identity.
-        case ("env", "name" | "data_path" | "split_dir" | "skill_init") | ("evaluation", "acceptance"):
-            return True
-        case _:
-            return False
 
 
 def models_identity(models: Models) -> dict[str, JsonValue]:
@@ -62,13 +88,38 @@ def models_identity(models: Models) -> dict[str, JsonValue]:
     }
 
 
-def claim(evidence: EvidenceStore, setup: Setup) -> None:
+def claim(evidence: EvidenceStore, setup: Setup) -> MoreEpochs | None:
     """Make a new run directory this run's, or make sure that an existing one is.
+
+    Returns:
+        The change, where the run is to go on for more epochs; the directory is this run's once `extend` was called.
 
     Raises:
         RunDirectoryError: If the directory belongs to other settings or data; the message lists the differences.
     """
-    _claim(evidence, "identity", identity(setup), others="settings or data")
+    before, wanted = _recorded(evidence, "identity"), identity(setup)
+    if before is None:
+        _record(evidence, setup)
+        return None
+    keys = changed_keys(before, wanted)
+    change = _more_epochs(before, wanted)
+    lines = [_line(key, before, wanted, evidence, setup) for key in keys if not (change and key == _EPOCHS)]
+    _refuse(lines, others="settings or data")
+    return change
+
+
+def extend(evidence: EvidenceStore, setup: Setup, change: MoreEpochs) -> None:
+    """Make a directory the run's that goes on for more epochs; its shorter form is refused from now on.
+
+    Steps that are played anew take their own time: what was noted of the earlier ones is forgotten.
+    """
+    per_epoch = steps_per_epoch(len(setup.splits.train), setup.config.train.tasks_per_step)
+    changed = change.changed_budgets(setup.config.optimizer, steps_per_epoch=per_epoch)
+    for step in range(min(changed), change.before * per_epoch + 1) if changed else ():
+        evidence.remove_meta(f"timing of step {step}")
+        for stage in ("slow_update", "meta_skill"):
+            evidence.remove_meta(f"timing of {stage} of epoch {-(-step // per_epoch)}")
+    _record(evidence, setup)
 
 
 def claim_models(evidence: EvidenceStore, models: Models) -> None:
@@ -79,23 +130,67 @@ def claim_models(evidence: EvidenceStore, models: Models) -> None:
     Raises:
         RunDirectoryError: If the run was begun with other models; the message lists the differences.
     """
-    _claim(evidence, "models", models_identity(models), others="models")
-
-
-def _claim(evidence: EvidenceStore, name: str, wanted: Mapping[str, JsonValue], *, others: str) -> None:
-    recorded = evidence.get_meta(name)
-    # A start that failed before its first call has recorded nothing that could belong to anybody.
-    if recorded is None or evidence.empty:
-        evidence.put_meta(name, canonical_json(dict(wanted)))
+    before, wanted = _recorded(evidence, "models"), models_identity(models)
+    if before is None:
+        evidence.put_meta("models", canonical_json(wanted))
         return
-    before: Mapping[str, JsonValue] = json.loads(recorded)
-    keys = [key for key in {**before, **wanted} if before.get(key) != wanted.get(key)]
-    if keys:
-        differences = "\n".join(f"  {key}: {_shown(before.get(key))} -> {_shown(wanted.get(key))}" for key in keys)
-        raise RunDirectoryError(
-            f"the run directory belongs to a run with other {others}:\n{differences}",
-            hint="Set them back to go on with that run, or name another directory in env.out_root.",
-        )
+    lines = [setting_line(key, before.get(key), wanted.get(key)) for key in changed_keys(before, wanted)]
+    _refuse(lines, others="models")
+
+
+def _record(evidence: EvidenceStore, setup: Setup) -> None:
+    tasks = {name: _task_list(setup, name) for name in SPLIT_NAMES}
+    # The order of a split counts, so its tasks are a list.
+    evidence.put_meta("tasks", json.dumps(tasks))
+    evidence.put_meta("identity", canonical_json(identity(setup)))
+
+
+def _recorded(evidence: EvidenceStore, name: str) -> Mapping[str, JsonValue] | None:
+    """What the directory belongs to; None where it belongs to nobody yet.
+
+    A start that failed before its first call has recorded nothing that could belong to anybody.
+    """
+    recorded = evidence.get_meta(name)
+    return None if recorded is None or evidence.empty else json.loads(recorded)
+
+
+def _refuse(lines: list[str], *, others: str) -> None:
+    if lines:
+        listed = "".join(f"\n  {line}" for line in lines)
+        raise RunDirectoryError(f"the run directory belongs to a run with other {others}:{listed}", hint=_WAYS_OUT)
+
+
+def _more_epochs(before: Mapping[str, JsonValue], wanted: Mapping[str, JsonValue]) -> MoreEpochs | None:
+    old, new = before.get(_EPOCHS), wanted[_EPOCHS]
+    assert isinstance(new, int), "the schema says so"
+    return MoreEpochs(old, new) if isinstance(old, int) and old < new else None
+
+
+def _line(
+    key: str,
+    before: Mapping[str, JsonValue],
+    wanted: Mapping[str, JsonValue],
+    evidence: EvidenceStore,
+    setup: Setup,
+) -> str:
+    line = setting_line(key, before.get(key), wanted.get(key))
+    if key == _EPOCHS:
+        return f"{line} (there may be more epochs, not fewer)"
+    recorded = evidence.get_meta("tasks")
+    for split in SPLIT_NAMES:
+        # An older version has recorded the digest of the whole split and no more.
+        if key == _tasks_key(split) and recorded is not None:
+            known: list[list[str]] = json.loads(recorded)[split]
+            return tasks_line(split, [(name, digest) for name, digest in known], _task_list(setup, split))
+    return line
+
+
+def _tasks_key(split: str) -> str:
+    return f"tasks of {split} (digest)"
+
+
+def _task_list(setup: Setup, split: SplitName) -> TaskList:
+    return [(task.id, task.digest) for task in setup.splits[split]]
 
 
 def _acceptance(rule: AcceptanceRule) -> dict[str, JsonValue]:
@@ -108,8 +203,3 @@ def _leaves(mapping: Mapping[str, JsonValue], prefix: str = "") -> Iterator[tupl
             yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-def _shown(value: JsonValue) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 120 else f"{text[:117]}..."

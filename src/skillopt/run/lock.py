@@ -1,41 +1,139 @@
-"""One process at a time plays a run: a second one would pay for the same calls and write the same files.
+"""One process at a time works in a run directory: a second one would pay for the same calls and write the same files.
 
 The lock is the operating system's, by way of an empty SQLite file, so that it is the same on every system and goes when
-its process goes, however it ends.
+its process goes, however it ends. While it is held nobody can read it, so who holds it stands in a small file beside
+it. That file is only ever shown: what was left by a process that was killed keeps nobody out.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import socket
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from skillopt.errors import RunDirectoryError
+from skillopt.text_files import write_text_atomically
 
 LOCK_NAME = "run.lock"
+HOLDER_NAME = "run.lock.json"
+
+_ADVICE: Mapping[str, str] = {
+    "SQLITE_CANTOPEN": "The directory must exist and be writable, and run.lock in it be a file.",
+    "SQLITE_READONLY": "The directory and run.lock in it must be writable.",
+    "SQLITE_PERM": "The directory and run.lock in it must be writable.",
+    "SQLITE_NOTADB": "That is no file of ours: move it away, or name another directory.",
+    "SQLITE_IOERR": "The disk failed, or cannot lock files, as some network disks: name a directory on another one.",
+    "SQLITE_FULL": "Make room on the disk, then run the same command again.",
+}
+_OTHER_ADVICE = "Nothing is kept in that file: remove it while no command works in the directory, and start again."
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who works in a directory.
+
+    Attributes:
+        command: The command: train, eval or noise.
+        process: Its process id.
+        host: The machine it runs on.
+        since: When it began, as the clock said there; UTC.
+    """
+
+    command: str
+    process: int
+    host: str
+    since: str
 
 
 @contextmanager
-def locked(directory: Path) -> Generator[None]:
+def locked(directory: Path, *, command: str) -> Generator[None]:
     """Hold a run directory for the length of the block.
 
+    Args:
+        directory: The directory, which exists.
+        command: What holds it, for the message that whoever comes second gets: train, eval or noise.
+
     Raises:
-        RunDirectoryError: If another run holds it, in this process or another one, or it cannot be written.
+        RunDirectoryError: If something else holds it, in this process or another one, or it cannot be locked.
     """
     path = directory / LOCK_NAME
     try:
         connection = sqlite3.connect(path, timeout=0, isolation_level=None)
     except sqlite3.Error as error:
-        raise RunDirectoryError(f"{path} cannot be opened: {error}") from error
+        raise _unusable(path, error) from error
     with closing(connection):
         try:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
-                raise RunDirectoryError(
-                    f"{directory} is in use: another process is playing this run",
-                    hint="Wait for it or stop it, or name another directory in env.out_root.",
-                ) from None
-            raise RunDirectoryError(f"{path} cannot be locked: {error}") from error
-        yield
+            if _name(error).startswith("SQLITE_BUSY"):
+                raise _in_use(directory) from None
+            raise _unusable(path, error) from error
+        note = directory / HOLDER_NAME
+        # The lock holds without the note; a disk that cannot take it is reported by whatever is written next.
+        with contextlib.suppress(RunDirectoryError):
+            write_text_atomically(note, json.dumps(asdict(_this_process(command))) + "\n", durable=False)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                note.unlink(missing_ok=True)
+
+
+def read_holder(directory: Path) -> Holder | None:
+    """Return who holds a directory, as far as the file beside the lock can be believed; None where it cannot."""
+    try:
+        holder = Holder(**json.loads((directory / HOLDER_NAME).read_text("utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    # It is written just after the lock is taken, so for a moment it may be that of a process that was killed.
+    return None if holder.host == socket.gethostname() and not _is_running(holder.process) else holder
+
+
+def _this_process(command: str) -> Holder:
+    since = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
+    return Holder(command, os.getpid(), socket.gethostname(), since)
+
+
+def _is_running(process: object) -> bool:
+    if not isinstance(process, int) or process <= 0:
+        return False
+    if os.name != "posix":
+        return True  # There, asking would end it.
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True  # It is somebody else's.
+    except OSError:
+        return False
+    return True
+
+
+def _in_use(directory: Path) -> RunDirectoryError:
+    holder = read_holder(directory)
+    if holder is None:
+        who, stop = "another process works in it", "stop it"
+    else:
+        who = (
+            f"`skillopt {holder.command}` works in it since {holder.since} (process {holder.process} on {holder.host})"
+        )
+        stop = f"stop it there (kill {holder.process}; it ends in order)"
+    return RunDirectoryError(
+        f"{directory} is in use: {who}",
+        hint=f"Wait for it, {stop}, or name another directory: env.out_root of a training, --out of eval and noise.",
+    )
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> RunDirectoryError:
+    advice = next((text for start, text in _ADVICE.items() if _name(error).startswith(start)), _OTHER_ADVICE)
+    return RunDirectoryError(f"{path} cannot be locked: {error}", hint=advice)
+
+
+def _name(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", "")

@@ -28,6 +28,9 @@ from skillopt.types import Role
 OnRetry = Callable[[Role, Retry], None]
 """Told of every attempt that failed and will be followed by another."""
 
+OnSlowed = Callable[[Role, int], None]
+"""Told the first time that a role's provider asks for fewer calls: how many may be in flight then."""
+
 ROLES: tuple[Role, ...] = ("target", "optimizer")
 """Both roles, in the order in which their models are opened."""
 
@@ -60,6 +63,10 @@ def simulated(config: Config, *, roles: Sequence[Role] = ROLES) -> bool:
     return any(name.provider == "simulated" or name.model.startswith("simulated-") for name in names)
 
 
+def _let_be(role: Role, allowed: int) -> None:
+    """Take no note of a role that is slowed down."""
+
+
 @asynccontextmanager
 async def open_models(
     config: Config,
@@ -67,6 +74,7 @@ async def open_models(
     *,
     environment: Mapping[str, str],
     on_retry: OnRetry,
+    on_slowed: OnSlowed = _let_be,
     roles: Sequence[Role] = ROLES,
 ) -> AsyncGenerator[Models]:
     """Open the models for the length of the block.
@@ -76,6 +84,7 @@ async def open_models(
         accounts: Where every paid reply is counted.
         environment: Where keys and the cache of weights are looked up (`os.environ`).
         on_retry: Told of retries.
+        on_slowed: Told once for each role whose provider asks for fewer calls.
         roles: Whose models are needed: of another one neither key nor address nor weights are looked at.
 
     Raises:
@@ -98,7 +107,8 @@ async def open_models(
             # Of the optimizer a blank reply is a reply: it is recorded, and dropped by who reads it.
             useful = answers if role == "target" else _whatever_it_says
             metered = MeteredModel(model, accounts.pay, role=role, prices=accounts.prices, useful=useful)
-            limited = LimitedModel(AllowedModel(metered, allowance, role=role), Limiter(settings.concurrency))
+            limiter = Limiter(settings.concurrency, on_slowed=lambda allowed: on_slowed(role, allowed))
+            limited = LimitedModel(AllowedModel(metered, allowance, role=role), limiter)
             return RetryingModel(
                 AnsweringModel(limited) if role == "target" else limited,
                 settings.attempts,

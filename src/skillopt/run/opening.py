@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from skillopt.config.schema import Config
 from skillopt.digests import digest
-from skillopt.errors import RunDirectoryError
+from skillopt.disk import refused
 from skillopt.events import RunStarted, Warned
 from skillopt.models.prices import Prices
+from skillopt.models.providers import key_notes
 from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import EventLog, Subscriber
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.identity import claim, claim_models, identity
+from skillopt.run.forking import Fork, check_fork, matching, share_evidence
+from skillopt.run.formats import check_formats, write_run_file
+from skillopt.run.identity import claim, claim_models, extend, identity
 from skillopt.run.lock import locked
-from skillopt.run.models import ROLES, open_models, role_settings, simulated
+from skillopt.run.models import ROLES, Models, open_models, role_settings, simulated
+from skillopt.run.own_files import (
+    EVIDENCE_NAME,
+    clear_the_way,
+    refuse_emptied,
+    refuse_foreign_files,
+    remove_played,
+)
 from skillopt.run.plan import plan
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup
@@ -45,6 +55,7 @@ async def open_run(
     setup: Setup,
     *,
     directory: Path,
+    fork: Fork | None = None,
     subscribers: Sequence[Subscriber] = (),
     environment: Mapping[str, str] = os.environ,
 ) -> AsyncGenerator[Run]:
@@ -53,6 +64,7 @@ async def open_run(
     Args:
         setup: What the run is made of.
         directory: The run directory; made where missing.
+        fork: Where the run shares with another one, where that is; None for a run that is no fork.
         subscribers: Told of every event.
         environment: Where keys are looked up.
 
@@ -61,49 +73,69 @@ async def open_run(
         ConfigError: If a model cannot be opened.
     """
     config = setup.config
-    make_directory(directory)
-    _refuse_foreign_files(directory)
-    with locked(directory), EvidenceStore(directory / "evidence.sqlite") as evidence:
-        claim(evidence, setup)
+    # Ahead of the evidence, which a newer version may have written too.
+    older_files = check_formats(directory) == "older"
+    with _opened_evidence(directory, fork) as evidence:
+        more_epochs = claim(evidence, setup)
         remove_partial_files(directory)
+        renamed = clear_the_way(directory)
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
         with EventLog(directory / "events.jsonl", subscribers) as events:
 
             def on_retry(role: Role, retry: Retry) -> None:
                 events.emit(Warned(f"{role}: {retry.error.message}; attempt {retry.attempt + 1} in {retry.wait:.0f} s"))
 
-            async with open_models(config, accounts, environment=environment, on_retry=on_retry) as models:
+            def on_slowed(role: Role, allowed: int) -> None:
+                said = f"the provider asks for fewer calls; at most {allowed} in flight now, more again as it answers"
+                events.emit(Warned(f"{role}: {said}"))
+
+            opened = open_models(config, accounts, environment=environment, on_retry=on_retry, on_slowed=on_slowed)
+            async with opened as models:
                 claim_models(evidence, models)
-                write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml())
+                if more_epochs or older_files:
+                    # Ahead of the note on whose directory it is: a start that is killed in between does it again.
+                    remove_played(directory)
+                if more_epochs:
+                    extend(evidence, setup, more_epochs)
+                write_run_file(directory)
+                write_text_atomically(directory / "config.yaml", setup.loaded.to_yaml(out_root="."))
                 write_json_atomically(directory / "split_manifest.json", setup.splits.manifest.to_json())
                 run = Run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
-                run.emit(_started(run, config))
-                for warning in plan(setup, accounts.prices).warnings:
+                run.emit(_started(run, setup, models))
+                if more_epochs:
+                    run.warn(more_epochs.effect(config.optimizer, steps_per_epoch=run.steps_per_epoch))
+                for warning in (*renamed, *plan(setup, accounts.prices).warnings, *_key_notes(config, environment)):
                     run.warn(warning)
                 yield run
 
 
-_OWN_FILES = ("config.yaml", "best_skill.md", "history.json", "summary.json", "split_manifest.json", "skills", "steps")
-
-
-def _refuse_foreign_files(directory: Path) -> None:
-    """Raise unless the directory is a run's or has nothing that a run would write over."""
-    found = [name for name in _OWN_FILES if (directory / name).exists()]
-    if found and not (directory / "evidence.sqlite").exists():
-        raise RunDirectoryError(
-            f"{directory} is no run directory, and it has files that a run would write over: {', '.join(found)}",
-            hint="Name another directory in env.out_root.",
-        )
+@contextmanager
+def _opened_evidence(directory: Path, fork: Fork | None) -> Generator[EvidenceStore]:
+    """Hold a run directory and its evidence, which a fork gets from its source first."""
+    if fork is not None:
+        check_fork(fork)
+    make_directory(directory)
+    if fork is None:
+        refuse_foreign_files(directory)
+    with locked(directory, command="train"):
+        if fork is not None:
+            share_evidence(fork)
+        with EvidenceStore(directory / EVIDENCE_NAME) as evidence:
+            if evidence.empty:
+                refuse_emptied(directory)
+            yield evidence
 
 
 def make_directory(directory: Path) -> None:
     """Make a directory with its parents; raises `RunDirectoryError` where that is not possible."""
-    try:
+    with refused(f"{directory} cannot be made"):
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunDirectoryError(f"{directory}: cannot be made: {error.strerror}") from error
+
+
+def _key_notes(config: Config, environment: Mapping[str, str]) -> list[str]:
+    return [note for role in ROLES for note in key_notes(role, role_settings(config, role), environment)]
 
 
 def _priced_on(evidence: EvidenceStore) -> date:
@@ -115,7 +147,8 @@ def _priced_on(evidence: EvidenceStore) -> date:
     return date.fromisoformat(recorded)
 
 
-def _started(run: Run, config: Config) -> RunStarted:
+def _started(run: Run, setup: Setup, models: Models) -> RunStarted:
+    config = setup.config
     return RunStarted(
         run_directory=run.directory.name,
         total_steps=run.total_steps,
@@ -123,4 +156,7 @@ def _started(run: Run, config: Config) -> RunStarted:
         tasks={"train": len(run.splits.train), "val": len(run.splits.val), "test": len(run.splits.test)},
         models={role: role_settings(config, role).name for role in ROLES},
         simulated=simulated(config),
+        forked_from="" if run.shared is None else run.shared.name,
+        shared={} if run.shared is None else run.shared.counts,
+        matching={} if run.shared is None else matching(run.directory, setup, models),
     )

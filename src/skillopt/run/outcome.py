@@ -27,10 +27,11 @@ class EndState(StrEnum):
     SATURATED = "saturated"
     PROVIDER_FAILED = "provider_failed"
     LIMIT_REACHED = "limit_reached"
+    INTERRUPTED = "interrupted"
 
     @property
     def exit_code(self) -> int:
-        """The process's exit code. 1 and 2 are left to errors in use, 130 to an interruption."""
+        """The process's exit code. 1 and 2 are left to errors in use; what SIGTERM interrupts returns 143."""
         return _EXIT_CODES[self]
 
     @property
@@ -47,6 +48,7 @@ _EXIT_CODES = {
     EndState.PROVIDER_FAILED: 13,
     EndState.LIMIT_REACHED: 14,
     EndState.NOT_CONFIRMED: 15,
+    EndState.INTERRUPTED: 130,
 }
 
 _ADVICE = {
@@ -75,6 +77,7 @@ _ADVICE = {
         "without paying twice."
     ),
     EndState.LIMIT_REACHED: "What was recorded is kept: raise the limit and run the same command again to go on.",
+    EndState.INTERRUPTED: "What was recorded is kept: run the same command again to go on.",
 }
 
 

@@ -15,6 +15,8 @@ from typing import TypeAlias
 
 from skillopt.config.schema import Config
 from skillopt.data.splits import steps_per_epoch
+from skillopt.environments.foreign import foreign_code
+from skillopt.errors import SkillOptError
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
 from skillopt.run.limit_warnings import large_and_unlimited, limit_warnings
@@ -180,9 +182,17 @@ class _Sizes:
 
 
 def _mean_prompt(setup: Setup, tasks: Sequence[Task]) -> int:
-    shown = tasks[:50]
-    texts = ["\n".join(message.content for message in setup.environment.present(task).messages) for task in shown]
-    return sum(estimate_tokens(text) for text in texts) // len(shown)
+    texts = [text for task in tasks[:50] if (text := _prompt(setup, task)) is not None]
+    return sum(estimate_tokens(text) for text in texts) // max(1, len(texts))
+
+
+def _prompt(setup: Setup, task: Task) -> str | None:
+    """Return what the target is asked; None where the environment cannot say, which measuring tells with its reason."""
+    try:
+        with foreign_code():
+            return "\n".join(message.content for message in setup.environment.present(task).messages)
+    except SkillOptError:
+        return None
 
 
 def _capped(span: tuple[int, int], most: int | None) -> tuple[int, int]:

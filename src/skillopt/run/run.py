@@ -24,10 +24,12 @@ from skillopt.run.accounts import Accounts
 from skillopt.run.epoch_records import meta_skill_record, slow_update_record, with_epoch_stage
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
+from skillopt.run.forking import fork_record, shared_by
 from skillopt.run.history import Record, baseline_record, step_record
 from skillopt.run.ledger import ledger
 from skillopt.run.models import ROLES, Models
 from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state, improved
+from skillopt.run.schedule import scheduled_budget
 from skillopt.run.services import RunServices
 from skillopt.run.setup import Setup
 from skillopt.run.stopping import saturated, stop_reason
@@ -65,6 +67,7 @@ class Run(RunServices):
         self.directory = directory
         self.seed_skill = setup.seed_skill
         self._card = run_card(setup, models)
+        self.shared = shared_by(evidence)
         self._evidence = evidence
         self._views = Views(directory)
         self._decisions: list[Decision] = []
@@ -97,6 +100,10 @@ class Run(RunServices):
     def total_steps(self) -> int:
         """Steps over all epochs."""
         return self._config.train.num_epochs * self.steps_per_epoch
+
+    def budget(self, step: int) -> int:
+        """The edit budget of a step, as it is scheduled."""
+        return scheduled_budget(self._config.optimizer, step=step, total_steps=self.total_steps)
 
     def ends_epoch(self, state: State) -> bool:
         """Whether a state's step is the last one of its epoch."""
@@ -217,7 +224,10 @@ class Run(RunServices):
         return self._end(self._state, ended, str(error), seed_test=(), best_test=())
 
     def _write_end(self, value: Record) -> None:
-        self._views.write_ledger(ledger(self._accounts.payments(), self._accounts.uses()))
+        rows = ledger(self._accounts.payments(), self._accounts.uses())
+        if self.shared is not None:
+            value["fork"] = fork_record(self.shared, rows)
+        self._views.write_ledger(rows)
         self._views.write_summary(value)
 
     def _timing(self, what: str) -> dict[str, float]:

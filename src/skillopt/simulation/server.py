@@ -10,6 +10,7 @@ nothing of a run: the stage of an optimizer call is told from the request, as a 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self, cast
@@ -17,14 +18,13 @@ from typing import Any, Self, cast
 from aiohttp import web
 
 from skillopt.digests import digest
-from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
+from skillopt.models.base import ChatModel, ChatRequest, ReplySchema
+from skillopt.simulation.http_answers import SIMULATED, answered, refused
 from skillopt.simulation.optimizer import SimulatedOptimizer
 from skillopt.simulation.target import SimulatedTarget
-from skillopt.simulation.weather import Call, Fault, Weather, fair
+from skillopt.simulation.weather import Call, Weather, fair
 from skillopt.simulation.world import World
 from skillopt.types import Message, Place
-
-_PREFIX = "simulated-"
 
 _CLOSING_TIME = 0.1
 """Seconds that calls under way may still take when the server closes; those that hang are then broken off."""
@@ -76,6 +76,7 @@ class SimulatedServer:
         self._delay = delay
         self._api_key = api_key
         self._runner: web.AppRunner | None = None
+        self._came: Counter[str] = Counter()
         self.calls: list[Call] = []
         self.abandoned = 0
 
@@ -115,15 +116,17 @@ class SimulatedServer:
         try:
             return await self._answer(http)
         except _BadRequest as error:
-            return _error(error.status, str(error))
+            return refused(error.status, str(error))
         except asyncio.CancelledError:
             self.abandoned += 1
             raise
 
     async def _answer(self, http: web.Request) -> web.StreamResponse:
         body = await _body(http)
-        name = str(body.get("model", "")).removeprefix(_PREFIX)
-        call = Call(len(self.calls), name if name in self._models else "", body)
+        name = str(body.get("model", "")).removeprefix(SIMULATED)
+        content = digest(body)
+        call = Call(len(self.calls), name if name in self._models else "", body, self._came[content])
+        self._came[content] += 1
         self.calls.append(call)
         if self._api_key is not None and http.headers.get("Authorization") != f"Bearer {self._api_key}":
             raise _BadRequest("Incorrect API key provided.", status=401)
@@ -133,15 +136,7 @@ class SimulatedServer:
         if self._delay is not None:
             await self._delay(call)
         fault = self._weather(call)
-        if fault is None:
-            return _completion(call, await self._models[name].reply(request))
-        if fault.kind == "hang":
-            await asyncio.Event().wait()
-        if fault.kind == "reset":
-            return _broken(http)
-        if fault.kind == "status":
-            return _error(fault.status, fault.message, retry_after=fault.retry_after)
-        return _spoiled(call, fault, await self._models[name].reply(request))
+        return await answered(http, call, fault, lambda: self._models[name].reply(request))
 
 
 async def _body(http: web.Request) -> dict[str, Any]:
@@ -173,54 +168,3 @@ def _request(body: Mapping[str, Any]) -> ChatRequest:
 def _text(content: Any) -> str:
     """Return a message's text, which may come in parts."""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
-
-
-def _completion(call: Call, reply: ChatReply, **message: str) -> web.Response:
-    usage = reply.usage
-    return web.json_response(
-        {
-            "id": f"simulated-{digest(dict(call.body))[:24]}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": f"{_PREFIX}{call.model}",
-            "system_fingerprint": "simulated",
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": reply.text, **message},
-                    "finish_reason": reply.finish_reason,
-                }
-            ],
-            "usage": {
-                "prompt_tokens": usage.fresh_tokens + usage.cached_tokens,
-                "completion_tokens": usage.output_tokens,
-                "total_tokens": usage.tokens,
-                "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-            },
-        }
-    )
-
-
-def _spoiled(call: Call, fault: Fault, reply: ChatReply) -> web.Response:
-    """Return an answer with status 200 that holds no usable reply."""
-    if fault.kind == "garbage":
-        return web.Response(text="<html>simulated: this is no JSON</html>", content_type="text/html")
-    if fault.kind == "no_choices":
-        return web.json_response({"object": "chat.completion", "model": f"{_PREFIX}{call.model}", "choices": []})
-    if fault.kind == "cut":
-        return _completion(call, ChatReply(reply.text[: len(reply.text) // 2], "length", usage=reply.usage))
-    if fault.kind == "reasoning_only":
-        return _completion(call, ChatReply("", usage=reply.usage), reasoning_content=reply.text)
-    return _completion(call, ChatReply("", usage=reply.usage))
-
-
-def _broken(http: web.Request) -> web.Response:
-    """Break the connection; the response that aiohttp expects reaches nobody."""
-    if http.transport is not None:
-        http.transport.abort()
-    return web.Response()
-
-
-def _error(status: int, message: str, *, retry_after: str | None = None) -> web.Response:
-    headers = {} if retry_after is None else {"Retry-After": retry_after}
-    return web.json_response({"error": {"message": message, "type": "simulated_error"}}, status=status, headers=headers)

@@ -26,6 +26,7 @@ from skillopt.skill.lines import (
     widen_for_removal,
     with_line_ends,
 )
+from skillopt.user_files import UnusableFile, read_user_text
 
 SectionName: TypeAlias = Literal["SLOW_UPDATE", "APPENDIX"]
 
@@ -36,8 +37,13 @@ _MARKER = re.compile(rf"<!--[ \t]*({'|'.join(PROTECTED_SECTIONS)})_(START|END)[ 
 _BYTE_ORDER_MARK = "\ufeff"
 _FRONT_MATTER_START = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _FRONT_MATTER_END = re.compile(r"(?<=[\r\n])---[ \t]*(?:\r\n|\n|\r|\Z)")
-_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What moves a cursor, or turns the direction of a line so that a person reads what a program does not."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+_LARGEST = 4_000_000
+"""Most bytes of a skill file: a million tokens, more than any model reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +100,13 @@ class Skill:
         """Read a document from a UTF-8 file; its `text` encodes to the file's bytes again, byte order mark included.
 
         Raises:
-            SkillError: If the file is missing, a directory, unreadable or not UTF-8, or its text is no skill.
+            SkillError: If the file is missing, no regular file, too large, unreadable or not UTF-8, or its text is no
+                skill.
         """
-        if Path(path).exists() and not Path(path).is_dir() and not Path(path).is_file():
-            raise SkillError(f"skill file {path}: this is no regular file", hint="Name a Markdown file.")
         try:
-            text = Path(path).read_bytes().decode("utf-8")
-        except FileNotFoundError:
-            raise SkillError(f"skill file {path}: there is no such file", hint="Check the path.") from None
-        except IsADirectoryError:
-            raise SkillError(f"skill file {path}: this is a directory", hint="Name the Markdown file in it.") from None
-        except UnicodeDecodeError as error:
-            line = line_number(error.object[: error.start].decode("utf-8", "replace"), error.start)
-            raise SkillError(
-                f"skill file {path}, line {line}: byte {error.start} is not UTF-8", hint="Save the file as UTF-8."
-            ) from None
-        except OSError as error:
-            raise SkillError(f"skill file {path}: cannot be read: {error.strerror}") from error
+            text = read_user_text(Path(path), most_bytes=_LARGEST)
+        except UnusableFile as problem:
+            raise SkillError(f"skill file {path} {problem.reason}", hint=problem.hint) from None
         try:
             return cls(text)
         except SkillError as error:

@@ -103,7 +103,7 @@ def _plain(text: str, decimal_mark: DecimalMark) -> str:
     text = unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2044", "/").replace("{,}", ",")
     text = re.sub(r"(?<=\d)\\[dt]?frac(?=\{)", r" \\frac", text)
     text = re.sub(r"\\[dt]?frac\{(\d+)\}\{(\d+)\}", r"\1/\2", text)
-    text = re.sub(r"\\(?:text|mathrm)\{\s*([^{}]*)\}", r"\1", text).replace("\\times", "*").replace("\\cdot", "*")
+    text = re.sub(r"\\(?:text|mathrm)\{\s*+([^{}]*+)\}", r"\1", text).replace("\\times", "*").replace("\\cdot", "*")
     text = text.replace("\\%", "%").replace("\\$", "$")
     text = _POWER_OF_TEN.sub(lambda found: f"{'' if found['times'] else '1'}e{found['power']}", text).replace("**", " ")
     if not text.isascii():

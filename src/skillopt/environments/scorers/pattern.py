@@ -1,7 +1,7 @@
 """The scorer whose accepted answers are regular expressions.
 
 A regular expression that does not compile is an error of the data, found before training; it is never a silent zero.
-Python's engine cannot be interrupted, so the text it searches is bounded; patterns are the user's own.
+One that takes too long on an answer leaves the task unmeasured (`patterns.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from skillopt.environments.patterns import check_pattern, matches
 from skillopt.environments.scorers.base import Scorer, data_error, gold_texts, shown, verdict
 from skillopt.types import Score, Task, Trajectory
 
@@ -50,16 +51,19 @@ class Pattern(Scorer):
         """Every expression must compile. A pattern that is the same for all tasks needs no `answer`."""
         for expression in self._expressions(task):
             try:
-                re.compile(expression)
-            except re.error as error:
+                check_pattern(expression)
+            except ValueError as error:
                 raise data_error(task, f"the answer {shown(expression)!r} is no regular expression: {error}") from error
 
     def score(self, predicted: str, task: Task, trajectory: Trajectory) -> Score:
-        """Match each expression against the answer."""
+        """Match each expression against the answer.
+
+        Raises:
+            PatternTimeout: If one takes too long on it.
+        """
         text = predicted[-LONGEST_SEARCHED:]
         expressions = self._expressions(task)
-        match = re.fullmatch if self.match == "full" else re.search
-        solved = any(match(expression, text) is not None for expression in expressions)
+        solved = any(matches(expression, text, whole=self.match == "full") for expression in expressions)
         note = "the expected answer is a regular expression"
         score = verdict(expressions, predicted, soft=float(solved), hard=solved, note=note)
         # An expression is nothing to copy: told as the expected answer, it would be answered with.

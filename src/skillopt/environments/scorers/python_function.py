@@ -105,11 +105,11 @@ def load_function(reference: str) -> PythonFunction:
         EnvironmentLoadError: If there is no such file, module or function, or it asks for what there is not.
     """
     loaded = load_named(reference, kind="scorer")
-    return PythonFunction(loaded.name, loaded.function, _wanted(reference, loaded.function), loaded.sha256)
+    return PythonFunction(loaded.name, loaded.function, _wanted(reference, loaded.signature), loaded.sha256)
 
 
-def _wanted(reference: str, function: Callable[..., object]) -> tuple[str, ...]:
-    parameters = inspect.signature(function).parameters.values()
+def _wanted(reference: str, signature: inspect.Signature) -> tuple[str, ...]:
+    parameters = signature.parameters.values()
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed = [parameter for parameter in parameters if parameter.kind not in variadic]
     for parameter in needed:

@@ -7,13 +7,13 @@ An environment of your own gets all of them by making `ScorerSettings` the base 
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from skillopt.environments.base import EnvironmentSettings
+from skillopt.environments.patterns import check_pattern
 from skillopt.environments.python_code import FUNCTION
 from skillopt.environments.scorers.base import Scorer
 from skillopt.environments.scorers.choice import Choice
@@ -71,8 +71,8 @@ class ScorerSettings(EnvironmentSettings):
     @classmethod
     def _compiles(cls, pattern: str) -> str:
         try:
-            re.compile(pattern)
-        except re.error as error:
+            check_pattern(pattern)
+        except ValueError as error:
             raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
         return pattern
 

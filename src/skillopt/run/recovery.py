@@ -1,0 +1,173 @@
+"""Getting out of damaged evidence whatever is whole, on request.
+
+The damaged file is moved aside and never written to. What goes into the new one was recorded: a record counts if its
+checksum fits, wherever in the file it is found (`sqlite_pages.py`). What is lost is paid again by the next start; what
+the rest of the run directory shows is made anew from the evidence, as always.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skillopt.errors import RunDirectoryError
+from skillopt.run.evidence_format import FORMAT, RECORDS, checksum, note, prepare
+from skillopt.run.found_rows import TABLES, Found, FoundRows, is_whole
+from skillopt.run.lock import locked
+from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, aside_name, damaged_files
+from skillopt.run.sqlite_pages import read_rows
+
+_LOG, _INDEX = "-wal", "-shm"
+"""What the names of the files beside a database end in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What became of a recovery.
+
+    Attributes:
+        evidence: The file.
+        aside: What the damaged file is called now; None where nothing was damaged and nothing was changed.
+        found: For each kind of record, and for the payments, what was found.
+    """
+
+    evidence: Path
+    aside: Path | None
+    found: tuple[Found, ...]
+
+
+def recover(directory: Path) -> Recovery:
+    """Make a directory's evidence usable again; evidence that is whole stays as it is.
+
+    Args:
+        directory: A run directory, or one of an evaluation.
+
+    Raises:
+        RunDirectoryError: If another process uses it, there is no evidence, it was written by a newer version, nothing
+            in it can be read, or the new file cannot be written.
+    """
+    evidence = directory / EVIDENCE_NAME
+    if not directory.is_dir() or not (evidence.exists() or damaged_files(directory)):
+        raise RunDirectoryError(f"{directory} has no {EVIDENCE_NAME}, so there is nothing to recover")
+    with locked(directory, command="recover"):
+        try:
+            return _recover(evidence)
+        except OSError as error:
+            raise RunDirectoryError(
+                f"the evidence in {directory} cannot be recovered: {error.strerror or error} ({error.filename})",
+                hint="Make room or give the directory write permission, then run the same command again.",
+            ) from error
+
+
+def _recover(evidence: Path) -> Recovery:
+    source = evidence
+    if not evidence.exists():
+        # An earlier recovery was stopped between moving the damaged file aside and naming the new one.
+        source = damaged_files(evidence.parent)[-1]
+        _move(_beside(evidence, _LOG), _beside(source, _LOG))
+    elif (found := _whole(evidence)) is not None:
+        return Recovery(evidence, None, found)
+    log = _beside(source, _LOG)
+    rows = FoundRows()
+    for row in read_rows(source.read_bytes(), log.read_bytes() if log.exists() else b""):
+        rows.add(row)
+    if not rows.any_record:
+        raise RunDirectoryError(
+            f"nothing in {source} can be read as evidence; it was left as it is",
+            hint="Put back a copy of it, or move the whole run directory away: it then starts anew and pays again.",
+        )
+    written = rows.notes.get("format", FORMAT)
+    if written not in ("1", FORMAT):
+        raise RunDirectoryError(
+            f"{source} has format {written}; this version of SkillOpt knows the formats 1 to {FORMAT}",
+            hint="Recover it with the version of SkillOpt that wrote it.",
+        )
+    new = evidence.with_name(f"{EVIDENCE_NAME}.recovered")
+    for leftover in (new, _beside(new, _LOG), _beside(new, _INDEX)):
+        leftover.unlink(missing_ok=True)
+    _write(new, rows)
+    if source == evidence:
+        source = aside_name(evidence, DAMAGED)
+        _move(evidence, source)
+        _move(_beside(evidence, _LOG), _beside(source, _LOG))
+    _beside(evidence, _INDEX).unlink(missing_ok=True)  # It only tells where in the log a page is.
+    new.replace(evidence)
+    return Recovery(evidence, source, rows.counts())
+
+
+def _whole(evidence: Path) -> tuple[Found, ...] | None:
+    """Return what whole evidence holds; None where it is damaged. Looked at is a copy, so that nothing is changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / EVIDENCE_NAME
+        for end in ("", _LOG):
+            if _beside(evidence, end).exists():
+                shutil.copy(_beside(evidence, end), _beside(copy, end))
+        if not copy.stat().st_size:
+            return None
+        try:
+            with closing(sqlite3.connect(copy, isolation_level=None)) as database:
+                if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+                    return None
+                prepare(database, evidence)
+                if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                    return None
+                for table, column in RECORDS.items():
+                    for key, text, written in database.execute(f"SELECT key, {column}, checksum FROM {table}"):
+                        if not is_whole(key, text, written):
+                            return None
+                for name, value, written in database.execute("SELECT name, value, checksum FROM meta"):
+                    if name != "format" and checksum(name, value) != written:
+                        return None
+                counts = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in TABLES}
+        except sqlite3.Error:
+            return None
+    return tuple(Found(table, counts[table]) for table in TABLES)
+
+
+def _write(path: Path, rows: FoundRows) -> None:
+    """Write a new file, with the rows in the order in which they were recorded."""
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            prepare(database, path)
+            database.execute("BEGIN")
+            notes = dict(rows.notes)
+            day = rows.first_day()
+            if "priced_on" not in notes and day is not None:
+                notes["priced_on"] = day
+            for name, value in notes.items():
+                if name != "format":
+                    note(database, name, value)
+            for table in TABLES:
+                _insert(database, table, rows.whole(table))
+            database.execute("COMMIT")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error as error:
+        raise RunDirectoryError(
+            f"{path} cannot be written: {error}",
+            hint="Make room, then run the same command again; nothing was changed.",
+        ) from error
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _insert(database: sqlite3.Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    for row in rows:
+        places = ", ".join("?" * len(row))
+        database.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+def _move(path: Path, target: Path) -> None:
+    """Rename a file, if it is there and the name is free."""
+    if path.exists() and not os.path.lexists(target):
+        path.rename(target)

@@ -1,0 +1,65 @@
+"""What the system refuses, as an error for a person."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from skillopt.disk import OpenedFile, is_refusal, refusal, refused
+from skillopt.errors import RunDirectoryError
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "Make room"),
+        (errno.EDQUOT, "quota"),
+        (errno.EFBIG, "size limit"),
+        (errno.EACCES, "write permission"),
+        (errno.EROFS, "read-only"),
+        (errno.ENOENT, "moved or removed"),
+        (errno.ENOTDIR, "where a directory should be"),
+        (errno.ENAMETOOLONG, "shorter"),
+        (errno.EMFILE, "ulimit -n"),
+        (errno.EIO, "The disk failed"),
+    ],
+)
+def test_each_kind_of_refusal_says_what_to_do(number: int, advice: str) -> None:
+    error = OSError(number, os.strerror(number), "somewhere")
+    told = refusal(error, "runs/a/history.json cannot be written")
+    assert is_refusal(error)
+    assert told.message == f"runs/a/history.json cannot be written: {os.strerror(number)}"
+    assert advice in told.hint
+
+
+def test_an_error_that_nobody_foresaw_is_still_said() -> None:
+    error = OSError("no number at all")
+    assert not is_refusal(error)
+    told = refusal(error, "x cannot be written")
+    assert told.message == "x cannot be written: no number at all"
+    assert "same command again" in told.hint
+
+
+def test_what_is_refused_in_a_block_is_our_error_and_keeps_its_cause(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match=r"^it cannot be read: ") as caught, refused("it cannot be read"):
+        (tmp_path / "nothing").read_bytes()
+    assert isinstance(caught.value.__cause__, FileNotFoundError)
+
+
+def test_a_file_is_in_place_until_it_or_its_directory_is_moved_or_removed(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    directory.mkdir()
+    path = directory / "file"
+    with path.open("wb"):
+        opened = OpenedFile.at(path)
+        opened.check_in_place()
+        directory.rename(tmp_path / "elsewhere")
+        with pytest.raises(RunDirectoryError, match="run/file is gone: the directory was moved or removed"):
+            opened.check_in_place()
+        directory.mkdir()
+        path.touch()
+        with pytest.raises(RunDirectoryError, match="is gone"):
+            opened.check_in_place()

@@ -367,3 +367,14 @@ def test_what_is_written_into_a_directory_that_was_moved_is_an_error(tmp_path: P
             evidence.put_given_up("two", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
     with EvidenceStore(tmp_path / "elsewhere" / "evidence.sqlite") as evidence:
         assert evidence.get_given_up("two", Place("gate")) is not None
+
+
+def test_a_run_has_begun_with_a_record_of_its_own_or_with_a_baseline() -> None:
+    """What is shared by another run is none of its own, and is not nothing either."""
+    with EvidenceStore(Path(":memory:")) as evidence:
+        assert (evidence.empty, evidence.begun) == (True, False)
+        evidence.put_meta("timing of step 0", "{}")
+        assert (evidence.empty, evidence.begun) == (True, True), "a baseline"
+        evidence.remove_meta("timing of step 0")
+        evidence.put_given_up("one", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
+        assert (evidence.empty, evidence.begun) == (False, True)

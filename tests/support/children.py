@@ -21,6 +21,7 @@ from typing import Any, Self
 from skillopt.api import train
 from skillopt.config.load import load_config
 from skillopt.errors import SkillOptError
+from skillopt.events import Event, StepCommitted
 from skillopt.run import forking
 
 PRELOADED = [
@@ -70,10 +71,21 @@ def _deadly(real: Callable[..., Any], number: int) -> Callable[..., Any]:
 def fork_until(config: Path, directory: Path, moment: str) -> None:
     """Fork a run, and be killed while the evidence is "copied", or just before the copy is "named"."""
     if moment == "named":
-        Path.replace = _deadly(Path.replace, 1)  # type: ignore[method-assign]
+        # The first file that is named is the one beside the lock.
+        Path.replace = _deadly(Path.replace, 2)  # type: ignore[method-assign]
     else:
         forking.checksum = _deadly(forking.checksum, 20)
     asyncio.run(train(config, fork=directory))
+
+
+def fork_until_the_baseline(config: Path, directory: Path, overrides: list[str]) -> None:
+    """Fork a run, and be killed as soon as the baseline is committed."""
+
+    def kill(event: Event) -> None:
+        if isinstance(event, StepCommitted):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    asyncio.run(train(config, overrides, fork=directory, subscribers=[kill]))
 
 
 def play_with_a_wild_clock(config: Path, overrides: list[str]) -> None:

@@ -178,13 +178,18 @@ class EvidenceStore:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was recorded yet that the run itself asked or measured."""
-        own = {table: "" if table == "given_up" else " WHERE origin = ''" for table in RECORDS}
+        """Whether it holds no record at all, neither of the run itself nor shared by another one."""
+        return not self._any(*RECORDS)
+
+    @property
+    def begun(self) -> bool:
+        """Whether its run has a record of its own, or has a baseline, which shared records may have answered."""
+        own = (table if table == "given_up" else f"{table} WHERE origin = ''" for table in RECORDS)
+        return self._any(*own, "meta WHERE name = 'timing of step 0'")
+
+    def _any(self, *tables: str) -> bool:
         with guarded(self._path):
-            return not any(
-                self._connection.execute(f"SELECT 1 FROM {table}{where} LIMIT 1").fetchone()
-                for table, where in own.items()
-            )
+            return any(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
 
     def get_meta(self, name: str) -> str | None:
         """Return what is noted of the run under a name, such as its configuration's digest, or None."""

@@ -148,10 +148,10 @@ def _record(evidence: EvidenceStore, setup: Setup) -> None:
 def _recorded(evidence: EvidenceStore, name: str) -> Mapping[str, JsonValue] | None:
     """What the directory belongs to; None where it belongs to nobody yet.
 
-    A start that failed before its first call has recorded nothing that could belong to anybody.
+    A start that failed before its first answer, paid or shared, has shown nothing that could belong to anybody.
     """
     recorded = evidence.get_meta(name)
-    return None if recorded is None or evidence.empty else json.loads(recorded)
+    return None if recorded is None or not evidence.begun else json.loads(recorded)
 
 
 def _refuse(lines: list[str], *, others: str) -> None:

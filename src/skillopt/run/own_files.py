@@ -79,7 +79,7 @@ def refuse_foreign_files(directory: Path) -> None:
     elif found:
         raise RunDirectoryError(
             f"{directory} is no run directory, and it has files that a run would write over: {', '.join(found)}",
-            hint="Name another directory in env.out_root.",
+            hint="Name another directory: env.out_root of a training, --out of eval and noise.",
         )
 
 
@@ -96,7 +96,7 @@ def refuse_emptied(directory: Path) -> None:
 
 _LOST = (
     f"Put {EVIDENCE_NAME} back, with {EVIDENCE_NAME}-wal if there is one, and the run goes on. To begin anew and pay "
-    "again, move the directory away or name another one in env.out_root."
+    "again, move the directory away or name another one (env.out_root of a training, --out of eval and noise)."
 )
 
 

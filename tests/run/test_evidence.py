@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -376,5 +377,20 @@ def test_a_run_has_begun_with_a_record_of_its_own_or_with_a_baseline() -> None:
         evidence.put_meta("timing of step 0", "{}")
         assert (evidence.empty, evidence.begun) == (True, True), "a baseline"
         evidence.remove_meta("timing of step 0")
+        evidence.put_payment(Payment("target", Place("eval"), Usage(1, 5, 0, 7), None))
+        assert not evidence.begun, "an evaluation begins no run"
         evidence.put_given_up("one", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
         assert (evidence.empty, evidence.begun) == (False, True)
+
+
+def test_a_payment_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """Passed over without a word, it would be missing on the bill and in the limits."""
+    path = tmp_path / "evidence.sqlite"
+    with EvidenceStore(path) as evidence:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE UNIQUE INDEX one_payment ON payments (role)")
+            other.commit()
+        payment = Payment("target", Place("gate"), Usage(1, 5, 0, 7), None)
+        evidence.put_payment(payment)
+        with pytest.raises(RunDirectoryError):
+            evidence.put_payment(payment)

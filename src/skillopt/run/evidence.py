@@ -183,9 +183,14 @@ class EvidenceStore:
 
     @property
     def begun(self) -> bool:
-        """Whether its run has a record of its own, or has a baseline, which shared records may have answered."""
-        own = (table if table == "given_up" else f"{table} WHERE origin = ''" for table in RECORDS)
-        return self._any(*own, "meta WHERE name = 'timing of step 0'")
+        """Whether a training has paid or come past its baseline, paid or shared; an evaluation begins no run."""
+        own = ("replies WHERE origin = ''", "payments WHERE stage != 'eval' AND useful", "given_up")
+        return self._any(*own, "meta WHERE name LIKE 'timing of %'")
+
+    @property
+    def directory(self) -> Path:
+        """The directory that it lies in."""
+        return self._path.parent
 
     def _any(self, *tables: str) -> bool:
         with guarded(self._path):
@@ -275,10 +280,9 @@ class EvidenceStore:
             self._insert("payments", row)
 
     def _insert(self, table: str, row: Mapping[str, Value]) -> None:
+        verb = "INSERT OR IGNORE" if table in RECORDS else "INSERT"  # No payment may go without a word.
         places = ", ".join("?" * len(row))
-        self._connection.execute(
-            f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values())
-        )
+        self._connection.execute(f"{verb} INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
 
 
 def _columns(place: Place) -> dict[str, Value]:

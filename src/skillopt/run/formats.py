@@ -17,6 +17,7 @@ from skillopt.data.manifest import FORMAT_VERSION as MANIFEST_VERSION
 from skillopt.errors import RunDirectoryError
 from skillopt.run.event_log import FORMAT_VERSION as EVENTS_VERSION
 from skillopt.run.evidence_format import FORMAT as EVIDENCE_VERSION
+from skillopt.run.own_files import EVIDENCE_NAME
 from skillopt.run.summary import SCHEMA_VERSION as SUMMARY_VERSION
 from skillopt.text_files import write_json_atomically
 
@@ -24,7 +25,7 @@ RUN_FILE = "run.json"
 
 FORMATS: Mapping[str, int] = {
     RUN_FILE: 1,
-    "evidence.sqlite": int(EVIDENCE_VERSION),
+    EVIDENCE_NAME: int(EVIDENCE_VERSION),
     "events.jsonl": EVENTS_VERSION,
     "run.lock": 1,
     "config.yaml": 1,

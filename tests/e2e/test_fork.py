@@ -131,20 +131,24 @@ async def test_rollouts_of_tasks_that_are_no_more_do_not_match(tmp_path: Path) -
     assert told[0].matching["replies"] == told[0].shared["replies"] > 0
 
 
-def test_a_killed_run_is_shared_with_what_its_log_holds(tmp_path: Path) -> None:
-    """The write-ahead log that a killed process leaves is read, and neither it nor the database is changed."""
+@pytest.mark.parametrize("index", [True, False])
+def test_a_killed_run_is_shared_with_what_its_log_holds(tmp_path: Path, *, index: bool) -> None:
+    """The write-ahead log that a killed process leaves is read, and nothing is changed, with an index or without."""
     config = write_run(tmp_path)
 
     def copy_it_as_a_kill_would_leave_it(event: Event) -> None:
         if isinstance(event, RunEnded):
             shutil.copytree(tmp_path / "run", tmp_path / "killed")
+            (tmp_path / "killed" / "run.lock.json").unlink()
 
     asyncio.run(train(config, subscribers=[copy_it_as_a_kill_would_leave_it]))
-    before = {name: data for name, data in contents(tmp_path / "killed").items() if not name.endswith("-shm")}
+    if not index:
+        (tmp_path / "killed" / "evidence.sqlite-shm").unlink()
+    before = contents(tmp_path / "killed")
     assert before["evidence.sqlite-wal"]
     fork = asyncio.run(train(config, [f"env.out_root={tmp_path / 'killed'}"], fork=tmp_path / "fork"))
-    after = {name: data for name, data in contents(tmp_path / "killed").items() if not name.endswith("-shm")}
-    assert after == before
+    assert contents(tmp_path / "killed") == before
+    assert not list((tmp_path / "fork").glob("evidence.fork*"))
     assert sum(spent.usage.calls for spent in fork.bill.values()) == 0
 
 

@@ -349,7 +349,7 @@ def test_what_only_a_model_knows_of_itself_counts(role: Role, before: Any, after
         with pytest.raises(RunDirectoryError) as refused:
             claim_models(evidence, models(after))
     assert str(refused.value).splitlines()[:2] == [
-        "the run directory belongs to a run with other models:",
+        "the run directory . belongs to a run with other models:",
         f"  model.{role}.{line}",
     ]
 

@@ -253,6 +253,42 @@ async def test_a_recovery_that_is_killed_is_finished_by_the_next_one(
         assert (run / moved).read_bytes() == (reference / moved).read_bytes()
 
 
+def damage_with_a_log(whole: Whole, folder: Path) -> Path:
+    """Return a copy of the run with a damaged record, whose damage lies in the log alone."""
+    with closing(sqlite3.connect(whole.copy(folder / "open") / "evidence.sqlite")) as opened:
+        opened.execute("UPDATE replies SET reply = replace(reply, 'e', 'f') WHERE rowid = 1")
+        opened.commit()
+        return shutil.copytree(folder / "open", folder / "run")
+
+
+@pytest.mark.parametrize("taken", ["damaged-1", "damaged-1-wal", "damaged-3-wal"])
+async def test_what_was_moved_aside_has_a_name_that_is_free_for_file_and_log(
+    whole: Whole, tmp_path: Path, taken: str
+) -> None:
+    """And a number above all others, so that the next recovery knows which is the last."""
+    run = damage_with_a_log(whole, tmp_path)
+    log = (run / "evidence.sqlite-wal").read_bytes()
+    (run / f"evidence.sqlite.{taken}").write_bytes(b"another's")
+    recovery = recover(run)
+    number = int(taken.split("-")[1]) + 1
+    assert recovery.aside == run / f"evidence.sqlite.damaged-{number}"
+    assert (run / f"evidence.sqlite.damaged-{number}-wal").read_bytes() == log
+    assert (run / f"evidence.sqlite.{taken}").read_bytes() == b"another's"
+    assert not (run / "evidence.sqlite-wal").exists()
+    assert await whole.go_on(run) == 1
+    assert recover(run).aside is None
+
+
+def test_a_log_that_cannot_be_moved_is_an_error_before_anything_is_changed(whole: Whole, tmp_path: Path) -> None:
+    run = damage_with_a_log(whole, tmp_path)
+    (run / "evidence.sqlite").rename(run / "evidence.sqlite.damaged-1")
+    (run / "evidence.sqlite.damaged-1-wal").write_bytes(b"another's")
+    before = files(run)
+    with pytest.raises(RunDirectoryError, match="damaged-1-wal is there already"):
+        recover(run)
+    assert files(run) == before
+
+
 async def test_the_day_of_the_prices_is_the_first_record_s_where_it_is_lost(whole: Whole, tmp_path: Path) -> None:
     run = whole.copy(tmp_path / "run")
     with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:

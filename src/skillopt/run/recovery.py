@@ -8,6 +8,7 @@ the rest of the run directory shows is made anew from the evidence, as always.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -21,7 +22,7 @@ from skillopt.errors import RunDirectoryError
 from skillopt.run.evidence_format import FORMAT, RECORDS, checksum, note, prepare
 from skillopt.run.found_rows import TABLES, Found, FoundRows, is_whole
 from skillopt.run.lock import locked
-from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, aside_name, damaged_files
+from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, damaged_files
 from skillopt.run.sqlite_pages import read_rows
 
 _LOG, _INDEX = "-wal", "-shm"
@@ -94,7 +95,7 @@ def _recover(evidence: Path) -> Recovery:
         leftover.unlink(missing_ok=True)
     _write(new, rows)
     if source == evidence:
-        source = aside_name(evidence, DAMAGED)
+        source = _aside(evidence)
         _move(evidence, source)
         _move(_beside(evidence, _LOG), _beside(source, _LOG))
     _beside(evidence, _INDEX).unlink(missing_ok=True)  # It only tells where in the log a page is.
@@ -167,7 +168,25 @@ def _beside(path: Path, end: str) -> Path:
     return path.with_name(path.name + end)
 
 
+def _aside(evidence: Path) -> Path:
+    """Return a name for damaged evidence, free for the file and for its log; later ones have higher numbers."""
+    names = (re.match(rf"{re.escape(evidence.name)}\.{DAMAGED}-(\d+)", path.name) for path in evidence.parent.iterdir())
+    return evidence.with_name(
+        f"{evidence.name}.{DAMAGED}-{max((int(name[1]) for name in names if name), default=0) + 1}"
+    )
+
+
 def _move(path: Path, target: Path) -> None:
-    """Rename a file, if it is there and the name is free."""
-    if path.exists() and not os.path.lexists(target):
-        path.rename(target)
+    """Rename a file, if it is there.
+
+    Raises:
+        RunDirectoryError: If the name is taken.
+    """
+    if not path.exists():
+        return
+    if os.path.lexists(target):
+        raise RunDirectoryError(
+            f"{path} belongs to {target.name.removesuffix(_LOG)}, and {target.name} is there already",
+            hint="Move away the one of the two that does not belong to it, then run the same command again.",
+        )
+    path.rename(target)

@@ -289,6 +289,19 @@ def test_a_log_that_cannot_be_moved_is_an_error_before_anything_is_changed(whole
     assert files(run) == before
 
 
+def test_no_note_of_a_long_run_is_lost_with_a_record(whole: Whole, tmp_path: Path) -> None:
+    run = whole.copy(tmp_path / "run")
+    with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
+        for step in range(300):
+            note(evidence, f"timing of step {step}", "x" * 200)
+        evidence.commit()
+        notes = evidence.execute("SELECT name, value FROM meta ORDER BY name").fetchall()
+    flip_a_bit_in_a_reply(run / "evidence.sqlite")
+    assert recover(run).aside
+    with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
+        assert evidence.execute("SELECT name, value FROM meta ORDER BY name").fetchall() == notes
+
+
 async def test_the_day_of_the_prices_is_the_first_record_s_where_it_is_lost(whole: Whole, tmp_path: Path) -> None:
     run = whole.copy(tmp_path / "run")
     with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:

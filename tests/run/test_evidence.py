@@ -348,6 +348,16 @@ def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: P
         assert store.empty, "a payment without a record answers nothing"
 
 
+def test_what_was_given_up_elsewhere_does_not_come_here_by_a_flipped_bit(path: Path) -> None:
+    with EvidenceStore(path) as store:
+        store.put_given_up("k", Place("gate", 1, 2), Failure("timeout", "gate", "E", "m"))
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE given_up SET step = 3")
+    connection.close()
+    with EvidenceStore(path) as store, pytest.raises(RunDirectoryError, match="damaged record, in given_up"):
+        store.get_given_up("k", Place("gate", 1, 3))
+
+
 def test_a_note_can_be_forgotten() -> None:
     with EvidenceStore(Path(":memory:")) as evidence:
         evidence.put_meta("name", "value")

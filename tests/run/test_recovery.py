@@ -16,7 +16,7 @@ from tests.support.replays import Whole, play_whole
 from tests.support.runs import views
 
 from skillopt.errors import RunDirectoryError
-from skillopt.run.evidence_format import note
+from skillopt.run.evidence_format import PAYMENT_COLUMNS, note
 from skillopt.run.lock import locked
 from skillopt.run.recovery import Recovery, recover
 
@@ -302,11 +302,31 @@ def test_no_note_of_a_long_run_is_lost_with_a_record(whole: Whole, tmp_path: Pat
         assert evidence.execute("SELECT name, value FROM meta ORDER BY name").fetchall() == notes
 
 
+@pytest.mark.parametrize(
+    "column", [name for name in PAYMENT_COLUMNS if name not in ("role", "stage", "paid_at", "key")]
+)
+async def test_a_payment_that_is_not_what_was_written_is_an_error_and_recovery_leaves_it_out(
+    whole: Whole, tmp_path: Path, column: str
+) -> None:
+    """Limits go by it."""
+    run = whole.copy(tmp_path / "run")
+    with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
+        evidence.execute(f"UPDATE payments SET {column} = coalesce({column}, 0) + 1000 WHERE rowid = 2")
+        evidence.commit()
+    with pytest.raises(RunDirectoryError, match="damaged payment") as raised:
+        await whole.go_on(run)
+    assert "skillopt recover" in str(raised.value)
+    recovery = recover(run)
+    assert [(found.table, found.damaged) for found in recovery.found if found.damaged] == [("payments", 1)]
+    assert await whole.go_on(run) == 0
+    assert recover(run).aside is None
+
+
 async def test_the_day_of_the_prices_is_the_first_record_s_where_it_is_lost(whole: Whole, tmp_path: Path) -> None:
     run = whole.copy(tmp_path / "run")
     with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
         evidence.execute("DELETE FROM meta WHERE name = 'priced_on'")
-        evidence.execute("UPDATE payments SET paid_at = '2020-02-02T00:00:00+00:00' WHERE rowid = 1")
+        evidence.execute("UPDATE replies SET recorded_at = '2020-02-02T00:00:00+00:00' WHERE rowid = 1")
         evidence.commit()
     overwrite(0, b"x" * 16)(run / "evidence.sqlite")
     recover(run)

@@ -26,7 +26,7 @@ from skillopt.disk import OpenedFile
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Payment
-from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, note, prepare
+from skillopt.run.evidence_format import DAMAGE_ADVICE, PAYMENT_COLUMNS, RECORDS, checksum, note, prepare, row_checksum
 from skillopt.run.evidence_json import (
     failure_from_json,
     failure_to_json,
@@ -47,11 +47,6 @@ BUSY_SECONDS = 5.0
 ValueT = TypeVar("ValueT")
 Value: TypeAlias = str | int | float | None
 """What a column can hold."""
-
-_PAYMENT_COLUMNS = (
-    *("role", "stage", "epoch", "step", "place_index", "attempt"),
-    *("calls", "fresh_tokens", "cached_tokens", "output_tokens", "dollars", "retries", "key", "useful"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +164,15 @@ class EvidenceStore:
 
     def payments(self) -> tuple[Payment, ...]:
         """Return all payments, oldest first."""
-        names = ", ".join(_PAYMENT_COLUMNS)
+        names = ", ".join(PAYMENT_COLUMNS)
         with guarded(self._path):
-            rows = self._connection.execute(f"SELECT {names} FROM payments ORDER BY rowid").fetchall()
+            rows = self._connection.execute(f"SELECT {names}, checksum FROM payments ORDER BY rowid").fetchall()
+        for *values, written in rows:
+            if row_checksum("payments", dict(zip(PAYMENT_COLUMNS, values, strict=True))) != written:
+                message = f"{self._path} holds a damaged payment: it is not what was written, by its checksum"
+                raise RunDirectoryError(message, hint=DAMAGE_ADVICE)
         return tuple(
-            Payment(r[0], Place(*r[1:6]), Usage(*r[6:10]), r[10], r[11], key=r[12], useful=bool(r[13])) for r in rows
+            Payment(r[0], Place(*r[1:6]), Usage(*r[6:10]), r[10], r[11], key=r[13], useful=bool(r[14])) for r in rows
         )
 
     @property
@@ -220,7 +219,7 @@ class EvidenceStore:
         if row is None:
             return None
         try:
-            if checksum(key, row[0]) != row[1]:
+            if row_checksum(table, {"key": key, **where, RECORDS[table]: row[0]}) != row[1]:
                 raise ValueError("it is not what was written, by its checksum")
             return decode(row[0])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -234,7 +233,8 @@ class EvidenceStore:
             self._opened.check_in_place()
 
     def _write_record(self, table: str, key: str, text: str, values: Mapping[str, Value]) -> None:
-        row = {"key": key, **values, RECORDS[table]: text, "recorded_at": _now(), "checksum": checksum(key, text)}
+        row: dict[str, Value] = {"key": key, **values, RECORDS[table]: text, "recorded_at": _now()}
+        row["checksum"] = row_checksum(table, row)
         paying = self._paying.get()
         with guarded(self._path):
             if paying is None or not paying.payments:
@@ -253,7 +253,7 @@ class EvidenceStore:
 
     def _pay(self, payment: Payment) -> None:
         usage = payment.usage
-        row = {
+        row: dict[str, Value] = {
             "role": payment.role,
             **_columns(payment.place),
             "calls": usage.calls,
@@ -266,6 +266,7 @@ class EvidenceStore:
             "useful": payment.useful,
             "paid_at": _now(),
         }
+        row["checksum"] = row_checksum("payments", row)
         with guarded(self._path):
             self._insert("payments", row)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.errors import RunDirectoryError
-from skillopt.run.evidence_format import FORMAT, RECORDS, checksum, note, prepare
+from skillopt.run.evidence_format import CHECKED, FORMAT, checksum, note, prepare
 from skillopt.run.found_rows import TABLES, Found, FoundRows, is_whole
 from skillopt.run.lock import locked
 from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, damaged_files
@@ -119,9 +119,10 @@ def _whole(evidence: Path) -> tuple[Found, ...] | None:
                 prepare(database, evidence)
                 if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
                     return None
-                for table, column in RECORDS.items():
-                    for key, text, written in database.execute(f"SELECT key, {column}, checksum FROM {table}"):
-                        if not is_whole(key, text, written):
+                for table, columns in CHECKED.items():
+                    names = (*columns, "checksum")
+                    for row in database.execute(f"SELECT {', '.join(names)} FROM {table}"):
+                        if not is_whole(table, dict(zip(names, row, strict=True))):
                             return None
                 for name, value, written in database.execute("SELECT name, value, checksum FROM meta"):
                     if name != "format" and checksum(name, value) != written:

@@ -103,6 +103,21 @@ def test_a_row_that_is_found_twice_counts_once() -> None:
     }
 
 
+def test_a_note_that_is_not_what_was_written_is_counted_and_left_out() -> None:
+    good = ("models", "{}", checksum("models", "{}"))
+    rows = found(
+        Row(None, ("identity", "[}", checksum("identity", "{}"))), Row(None, good), Row(None, ("format", "2", ""))
+    )
+    assert counts(rows) == {"notes": (1, 1, 0)}
+
+
+def test_a_training_that_nothing_names_has_lost_its_identity_and_an_evaluation_has_none() -> None:
+    assert found(Row(1, REPLY)).lost_identity
+    assert found(Row(1, PAYMENT)).lost_identity
+    assert not found(Row(1, REPLY), Row(None, ("identity", "{}"))).lost_identity
+    assert not found(Row(1, ROLLOUT), Row(1, ("target", "eval", *PAYMENT[2:13]))).lost_identity
+
+
 def test_notes_have_no_number_and_rows_of_indexes_and_of_others_are_nothing() -> None:
     rows = found(
         Row(None, ("identity", "{}")),
@@ -112,6 +127,6 @@ def test_notes_have_no_number_and_rows_of_indexes_and_of_others_are_nothing() ->
         Row(1, (None, 1.5)),
     )
     assert rows.notes == {"identity": "{}"}
-    assert counts(rows) == {}
+    assert counts(rows) == {"notes": (1, 0, 0)}
     assert not rows.any_record
     assert rows.first_day() is None

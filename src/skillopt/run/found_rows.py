@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skillopt.run.accounts import OUTSIDE_OF_A_RUN
 from skillopt.run.evidence_format import RECORDS, checksum, row_checksum
 from skillopt.run.sqlite_pages import Row
 
@@ -54,11 +55,11 @@ class Found:
     """What was found of one table.
 
     Attributes:
-        table: Its name.
+        table: Its name; "notes" for what is noted of the run.
         recovered: Rows that are whole.
-        damaged: Records that are there and are not what was written; they are left out.
+        damaged: Rows that are there and are not what was written; they are left out.
         missing: Rows that must have been there, since later ones are. How many came after the last that was found is
-            not known.
+            not known; nor is it of notes, which have no numbers.
     """
 
     table: str
@@ -76,6 +77,7 @@ class FoundRows:
 
     def __init__(self) -> None:
         self.notes: dict[str, str] = {}
+        self._damaged_notes: set[str] = set()
         self._kept: dict[str, dict[object, tuple[int, dict[str, Any]]]] = {table: {} for table in TABLES}
         self._numbers: dict[str, set[int]] = {table: set() for table in TABLES}
         self._damaged: dict[str, set[int]] = {table: set() for table in TABLES}
@@ -90,6 +92,8 @@ class FoundRows:
                     self.notes.setdefault(name, value)
                 case (str(name), str(value), str(written)) if checksum(name, value) == written:
                     self.notes.setdefault(name, value)
+                case (str(name), str(), str()):
+                    self._damaged_notes.add(name)
                 case _:
                     pass
             return
@@ -120,9 +124,19 @@ class FoundRows:
         """Whether there is anything that was asked or measured."""
         return any(self._kept[table] for table in RECORDS)
 
+    @property
+    def lost_identity(self) -> bool:
+        """Whether a training has recorded or paid something and nothing notes any more which run it was."""
+        trained = self._kept["replies"] or self._kept["given_up"]
+        paid = (row for _, row in self._kept["payments"].values())
+        return "identity" not in self.notes and bool(
+            trained or any(row["stage"] not in OUTSIDE_OF_A_RUN for row in paid)
+        )
+
     def counts(self) -> tuple[Found, ...]:
-        """Return what was found of each table."""
-        return tuple(
+        """Return what was found of each table, and of the notes."""
+        notes = self.notes.keys() - {"format"}
+        of_tables = (
             Found(
                 table,
                 recovered=len(self._kept[table]),
@@ -131,6 +145,7 @@ class FoundRows:
             )
             for table, numbers in self._numbers.items()
         )
+        return (*of_tables, Found("notes", len(notes), damaged=len(self._damaged_notes - notes)))
 
     def first_day(self) -> str | None:
         """Return the day of the first row, as far as can be told."""

@@ -36,12 +36,14 @@ class Recovery:
     Attributes:
         evidence: The file.
         aside: What the damaged file is called now; None where nothing was damaged and nothing was changed.
-        found: For each kind of record, and for the payments, what was found.
+        found: For each kind of record, for the payments and for the notes, what was found.
+        lost_identity: Whether a training's records were found and nothing notes any more which run it was.
     """
 
     evidence: Path
     aside: Path | None
     found: tuple[Found, ...]
+    lost_identity: bool = False
 
 
 def recover(directory: Path) -> Recovery:
@@ -51,10 +53,13 @@ def recover(directory: Path) -> Recovery:
         directory: A run directory, or one of an evaluation.
 
     Raises:
-        RunDirectoryError: If another process uses it, there is no evidence, it was written by a newer version, nothing
-            in it can be read, or the new file cannot be written.
+        RunDirectoryError: If it is a file, another process uses it, there is no evidence, it was written by a newer
+            version, nothing in it can be read, or the new file cannot be written.
     """
     evidence = directory / EVIDENCE_NAME
+    if directory.is_file():
+        hint = f"Name the directory that it is in: {directory.parent}"
+        raise RunDirectoryError(f"{directory} is a file, and a whole directory is recovered", hint=hint)
     if not directory.is_dir() or not (evidence.exists() or damaged_files(directory)):
         raise RunDirectoryError(f"{directory} has no {EVIDENCE_NAME}, so there is nothing to recover")
     with locked(directory, command="recover"):
@@ -100,7 +105,7 @@ def _recover(evidence: Path) -> Recovery:
         _move(_beside(evidence, _LOG), _beside(source, _LOG))
     _beside(evidence, _INDEX).unlink(missing_ok=True)  # It only tells where in the log a page is.
     new.replace(evidence)
-    return Recovery(evidence, source, rows.counts())
+    return Recovery(evidence, source, rows.counts(), rows.lost_identity)
 
 
 def _whole(evidence: Path) -> tuple[Found, ...] | None:
@@ -128,9 +133,10 @@ def _whole(evidence: Path) -> tuple[Found, ...] | None:
                     if name != "format" and checksum(name, value) != written:
                         return None
                 counts = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in TABLES}
+                notes = database.execute("SELECT count(*) FROM meta WHERE name != 'format'").fetchone()[0]
         except sqlite3.Error:
             return None
-    return tuple(Found(table, counts[table]) for table in TABLES)
+    return (*(Found(table, counts[table]) for table in TABLES), Found("notes", notes))
 
 
 def _write(path: Path, rows: FoundRows) -> None:

@@ -18,7 +18,7 @@ def test_damaged_evidence_is_recovered_and_the_run_goes_on(command: Command, tmp
     evidence.write_bytes(b"x" * 100 + evidence.read_bytes()[100:])
     code, _, err = command("train", config)
     assert code == 1
-    assert "skillopt recover" in err
+    assert f"skillopt recover {evidence.parent}`" in err
     code, said, _ = command("recover", "run")
     assert code == 0
     for kind in ("replies", "trajectories", "rollouts", "payments", "notes of the run"):

@@ -90,7 +90,7 @@ async def test_what_is_whole_is_recovered_and_only_the_rest_is_paid_again(
     with pytest.raises(RunDirectoryError) as raised:
         await whole.go_on(run)
     assert str(evidence) in str(raised.value)
-    assert "skillopt recover" in str(raised.value)
+    assert f"skillopt recover {run}`" in str(raised.value)
     assert evidence.read_bytes() == damaged
     recovery = recover(run)
     assert recovery.aside == run / "evidence.sqlite.damaged-1"
@@ -315,7 +315,7 @@ async def test_a_payment_that_is_not_what_was_written_is_an_error_and_recovery_l
         evidence.commit()
     with pytest.raises(RunDirectoryError, match="damaged payment") as raised:
         await whole.go_on(run)
-    assert "skillopt recover" in str(raised.value)
+    assert f"skillopt recover {run}`" in str(raised.value)
     recovery = recover(run)
     assert [(found.table, found.damaged) for found in recovery.found if found.damaged] == [("payments", 1)]
     assert await whole.go_on(run) == 0

@@ -26,7 +26,7 @@ from skillopt.disk import OpenedFile
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Payment
-from skillopt.run.evidence_format import DAMAGE_ADVICE, PAYMENT_COLUMNS, RECORDS, checksum, note, prepare, row_checksum
+from skillopt.run.evidence_format import PAYMENT_COLUMNS, RECORDS, checksum, damage_advice, note, prepare, row_checksum
 from skillopt.run.evidence_json import (
     failure_from_json,
     failure_to_json,
@@ -170,7 +170,7 @@ class EvidenceStore:
         for *values, written in rows:
             if row_checksum("payments", dict(zip(PAYMENT_COLUMNS, values, strict=True))) != written:
                 message = f"{self._path} holds a damaged payment: it is not what was written, by its checksum"
-                raise RunDirectoryError(message, hint=DAMAGE_ADVICE)
+                raise RunDirectoryError(message, hint=damage_advice(self._path))
         return tuple(
             Payment(r[0], Place(*r[1:6]), Usage(*r[6:10]), r[10], r[11], key=r[13], useful=bool(r[14])) for r in rows
         )
@@ -192,7 +192,9 @@ class EvidenceStore:
         if row is None:
             return None
         if name != "format" and checksum(name, str(row[0])) != row[1]:
-            raise RunDirectoryError(f"{self._path} holds a damaged note of the run, {name!r}", hint=DAMAGE_ADVICE)
+            raise RunDirectoryError(
+                f"{self._path} holds a damaged note of the run, {name!r}", hint=damage_advice(self._path)
+            )
         return str(row[0])
 
     def put_meta(self, name: str, value: str) -> None:
@@ -224,7 +226,7 @@ class EvidenceStore:
             return decode(row[0])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{self._path} holds a damaged record, in {table}: {error}"
-            raise RunDirectoryError(message, hint=DAMAGE_ADVICE) from error
+            raise RunDirectoryError(message, hint=damage_advice(self._path)) from error
 
     def _record(self, table: str, key: str, text: str, **values: Value) -> None:
         """Write a record and what was paid for it; the first one under a key stands."""

@@ -8,6 +8,7 @@ from.
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -138,7 +139,7 @@ def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]
         RunDirectoryError: If it is another database, or of a format that is not known.
     """
     if "meta" not in tables:
-        raise RunDirectoryError(f"{path} is a database, but no evidence store", hint=DAMAGE_ADVICE)
+        raise RunDirectoryError(f"{path} is a database, but no evidence store", hint=damage_advice(path))
     row = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
     written = None if row is None else str(row[0])
     if written not in ("1", FORMAT):
@@ -149,10 +150,13 @@ def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]
     return written
 
 
-DAMAGE_ADVICE: Final = (
-    "Put back a copy of it, or let `skillopt recover RUN_DIRECTORY` keep what can be read of it: the damaged file is "
-    "moved aside, and only what was lost is paid again. Or move the whole run directory away: it then starts anew."
-)
+def damage_advice(path: Path) -> str:
+    """Return what to do about damaged evidence."""
+    command = f"skillopt recover {shlex.quote(str(path.parent))}"
+    return (
+        f"Put back a copy of it, or let `{command}` keep what can be read of it: the damaged file is moved aside, and "
+        "only what was lost is paid again. Or move the whole run directory away: it then starts anew."
+    )
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:

@@ -26,7 +26,7 @@ from skillopt.evaluation.keys import measurement_protocol, rollout_key
 from skillopt.harness.chat import ChatHarness
 from skillopt.models.journal import reply_key
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, known_format, note, prepare
+from skillopt.run.evidence_format import RECORDS, checksum, damage_advice, known_format, note, prepare
 from skillopt.run.evidence_json import request_from_json
 from skillopt.run.history import Record
 from skillopt.run.ledger import LedgerRow
@@ -178,7 +178,7 @@ def share_evidence(fork: Fork) -> None:
             _copy(source, copy, in_use=True)
     except sqlite3.Error as error:
         damaged = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
-        advice = DAMAGE_ADVICE if damaged else "Mend the cause, and run the same command again."
+        advice = damage_advice(source / EVIDENCE_NAME) if damaged else "Mend the cause, and run the same command again."
         raise RunDirectoryError(
             f"the evidence of {source} cannot be shared: {error}", hint=f"{_UNCHANGED} {advice}"
         ) from error
@@ -264,7 +264,7 @@ def _whole_rows(old: sqlite3.Connection, table: str, *, source: Path) -> Iterato
         if row.setdefault("checksum", expected) != expected:
             raise RunDirectoryError(
                 f"the evidence of {source} is damaged: a record in {table} is not what was written, by its checksum",
-                hint=f"{_UNCHANGED} {DAMAGE_ADVICE}",
+                hint=f"{_UNCHANGED} {damage_advice(source / EVIDENCE_NAME)}",
             )
         yield row
 

@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeAlias, TypeVar
@@ -254,14 +254,10 @@ class EvidenceStore:
         paying.payments.clear()
 
     def _pay(self, payment: Payment) -> None:
-        usage = payment.usage
         row: dict[str, Value] = {
             "role": payment.role,
             **_columns(payment.place),
-            "calls": usage.calls,
-            "fresh_tokens": usage.fresh_tokens,
-            "cached_tokens": usage.cached_tokens,
-            "output_tokens": usage.output_tokens,
+            **asdict(payment.usage),
             "dollars": payment.dollars,
             "retries": payment.retries,
             "key": payment.key,

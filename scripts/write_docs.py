@@ -133,14 +133,18 @@ def embedded_models() -> str:
 def failures() -> str:
     """Return the table of what can become of a call and what is done about it."""
     return _table(
-        ("what comes of a call", "target", "optimizer", "the other calls of the role"),
-        [(row.happens, row.target.value, row.optimizer.value, _others(row)) for row in TABLE],
+        ("what comes of a call", "target", "optimizer", "the other calls of the role", "is a paid call"),
+        [(row.happens, row.target.value, row.optimizer.value, _others(row), _paid(row)) for row in TABLE],
     )
 
 
 def _others(row: Row) -> str:
     parts = [("half as many at once", row.halves), ("wait as long as it asks", row.pauses)]
     return ", ".join(words for words, so in parts if so)
+
+
+def _paid(row: Row) -> str:
+    return "yes" if row.paid else ""
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -222,7 +222,29 @@ async def test_a_success_without_a_reply_is_a_transient_error(body: str):
     """F3, F53: known error shapes and garbage are errors, never answers, whatever the status says."""
     error = await failure_of(answering(200, body))
     assert isinstance(error, TransientModelError)
+    assert error.paid == (0, 0, 0), "it may have been billed"
     assert len(str(error)) < 700
+
+
+USED = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 4}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        json.dumps({"choices": [], "usage": USED}),
+        json.dumps({"choices": [{"message": {"content": "half"}, "finish_reason": "error"}], "usage": USED}),
+        json.dumps({"error": {"message": "upstream fell over"}, "usage": USED}),
+        json.dumps({"error": {"message": "no such key", "code": 401}, "usage": USED}),
+    ],
+)
+async def test_an_error_of_an_answer_that_names_its_tokens_tells_what_was_paid(body: str):
+    assert (await failure_of(answering(200, body))).paid == (6, 4, 3)
+
+
+@pytest.mark.parametrize("status", [302, 401, 429, 500])
+async def test_what_is_refused_costs_nothing(status: int):
+    assert (await failure_of(answering(status, {"error": {"message": "no"}, "usage": USED}))).paid is None
 
 
 @pytest.mark.parametrize(

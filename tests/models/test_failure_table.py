@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -16,20 +16,22 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from skillopt.config.model_settings import RoleSettings
+from skillopt.config.model_settings import ModelSettings, RoleSettings
 from skillopt.errors import FatalModelError, ModelError, TransientModelError
 from skillopt.models.answers import AnsweringModel
 from skillopt.models.base import ChatModel, ChatRequest
 from skillopt.models.client import CompatibleClient
 from skillopt.models.failure_table import TABLE, Row, Treatment, row_of
 from skillopt.models.limiter import LimitedModel, Limiter
+from skillopt.models.meter import MeteredModel, Payment
+from skillopt.models.prices import Prices
 from skillopt.models.retry import RetryingModel
 from skillopt.models.structured import ask
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Fault, scripted
 from skillopt.simulation.world import World
 from skillopt.step.replies import EditsReply
-from skillopt.types import Message, Place, Role
+from skillopt.types import Message, Place, Role, Usage
 
 WORLD = World(7)
 TASK = WORLD.tasks[0]
@@ -89,6 +91,9 @@ class Seen:
     said: str = ""
     paused: list[float] = field(default_factory=list)
     allowed: int = CONCURRENCY
+    in_vain: list[Usage] = field(default_factory=list[Usage])
+    asked: int = 0
+    paid: int = 0
 
 
 class Asking:
@@ -100,8 +105,11 @@ class Asking:
         self.now = 0.0
         self.paused: list[float] = []
         self.retries = 0
+        self.payments: list[Payment] = []
+        prices = Prices(ModelSettings(optimizer=settings, target=settings), on=date(2026, 1, 1))
+        self.metered = MeteredModel(self.client, self.payments.append, role=role, prices=prices)
         self.limiter = Limiter(CONCURRENCY, clock=lambda: self.now, sleep=self._pause)
-        limited = LimitedModel(self.client, self.limiter)
+        limited = LimitedModel(self.metered, self.limiter)
         inner: ChatModel = AnsweringModel(limited) if role == "target" else limited
         self.model = RetryingModel(inner, 3, seed=1, sleep=self._back_off)
         self.role = role
@@ -132,6 +140,8 @@ async def see(role: Role, *faults: Fault | None, patience: float = 20.0) -> Seen
             seen.error = error
         await asking.client.close()
         bodies = [call.body for call in server.calls]
+    seen.in_vain = [payment.usage for payment in asking.payments if not payment.useful]
+    seen.asked, seen.paid = len(bodies), len(asking.payments)
     seen.paused, seen.allowed = asking.paused, asking.limiter.allowed
     if isinstance(seen.error, FatalModelError) and len(bodies) == 1:
         seen.treatment = Treatment.STOP
@@ -164,6 +174,18 @@ async def test_what_the_table_says_is_what_is_done(row: Row, fault: Fault, role:
         assert fault.message in seen.error.message or "redirects" in seen.error.message
     elif treatment is Treatment.AGAIN or fault.kind in ("slow_body", "wrong_type"):
         assert seen.said == fair.said
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [pytest.param(row, fault, id=f"{row.happens}-{fault}") for row in TABLE for fault in faults_of(row)],
+)
+async def test_what_began_as_a_success_is_a_paid_call_and_nothing_else_is(row: Row, fault: Fault) -> None:
+    """A generation that broke off is billed: not to count it would let a run pay beyond its limits without a word."""
+    seen = await see("target", fault, patience=0.5 if fault.kind in ("hang", "stalled_body") else 20.0)
+    assert seen.paid == seen.asked - (not row.paid)
+    if fault.kind == "broken_off":
+        assert [usage.output_tokens > 0 for usage in seen.in_vain] == [True]
 
 
 def test_every_row_is_driven_and_has_its_own_words() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from skillopt.concurrency import map_ordered
 from skillopt.config.limit_settings import LimitSettings
 from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
-from skillopt.errors import Interrupted, LimitReached, RunDirectoryError
+from skillopt.errors import Interrupted, LimitReached, RunDirectoryError, TransientModelError
 from skillopt.interruption import Interruption, interruptible
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.meter import Meter, MeteredModel, Payment
@@ -191,6 +191,25 @@ async def test_a_call_that_fails_or_is_cancelled_gives_its_room_back() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await bill.calls([1]) == []
+
+
+class BreaksOff(Answering):
+    """A model whose answers break off, and are billed."""
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        error = TransientModelError("broke off")
+        error.paid = (PROMPT_TOKENS, 0, (await super().reply(request)).usage.output_tokens)
+        raise error
+
+
+@pytest.mark.parametrize("limits", [{"calls": 5}, {"tokens": 5_000}])
+async def test_answers_that_broke_off_count(limits: dict[str, int]) -> None:
+    bill = Bill(limits)
+    inside = MeteredModel(BreaksOff(bill, 1_000), bill.pay, role="target", prices=PRICES)
+    model = AllowedModel(inside, bill.allowance, role="target")
+    done = await asyncio.gather(*(model.reply(REQUEST) for _ in range(50)), return_exceptions=True)
+    assert sum(isinstance(error, TransientModelError) for error in done) == bill.used().calls == 5
+    assert sum(isinstance(error, LimitReached) for error in done) == 45
 
 
 class Begun(ChatModel):

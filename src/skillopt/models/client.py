@@ -15,7 +15,7 @@ from yarl import URL
 from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
-from skillopt.models.failures import Reporter, asked_wait, parse_json, provider_words, shown_address
+from skillopt.models.failures import Reporter, asked_wait, paid_for, parse_json, provider_words, shown_address
 from skillopt.models.proxies import find_proxy
 from skillopt.models.wire import Dialect, fixed_fields, model_identity, read_reply, request_body
 from skillopt.types import JsonValue
@@ -96,14 +96,17 @@ class CompatibleClient(ChatModel):
         """
         body = request_body(request, self._fixed, constrain=self._constrain)
         session = self._session or self._open()
+        succeeded = False
         try:
             async with session.post(
                 self._url, data=body, headers=self._headers, proxy_headers=self._proxy_headers, allow_redirects=False
             ) as response:
+                succeeded = 200 <= response.status < 300
                 answer = await response.read()
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
-            raise self._connection_error(error) from error
-        if not 200 <= response.status < 300:
+            failure = self._connection_error(error)
+            raise (paid_for(failure) if succeeded else failure) from error
+        if not succeeded:
             raise self._refusal(response.status, response.headers, answer)
         return read_reply(answer, self._reporter, content_type=response.headers.get("Content-Type", ""))
 

@@ -15,13 +15,16 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from html import escape
-from typing import cast
+from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
 
 from yarl import URL
 
 from skillopt.errors import FatalModelError, ModelError, ModelTimeoutError, RateLimitError, TransientModelError
 from skillopt.models.failure_table import QUOTA_CODES, Treatment, row_of
+from skillopt.types import Usage
+
+ErrorT = TypeVar("ErrorT", bound=ModelError)
 
 _URL_SAFE = str.maketrans("+/", "-_")
 
@@ -154,6 +157,13 @@ def _forms(secret: str) -> set[str]:
             whole = coded[-(-8 * offset // 6) : len(coded) - (4 if coded.endswith("=") else 0)]
             forms |= {whole, whole.translate(_URL_SAFE)}
     return forms
+
+
+def paid_for(error: ErrorT, usage: Usage | None = None) -> ErrorT:
+    """Return the error of an answer that began as a success, with the tokens that it names; none where it does not."""
+    usage = usage or Usage()
+    error.paid = (usage.fresh_tokens, usage.cached_tokens, usage.output_tokens)
+    return error
 
 
 def shown_address(url: URL) -> str:

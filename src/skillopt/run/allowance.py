@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from skillopt.config.limit_settings import AmountSettings, LimitSettings
 from skillopt.deadline import standing_still
-from skillopt.errors import LimitReached
+from skillopt.errors import LimitReached, ModelError
 from skillopt.interruption import may_begin, under_way
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.meter import Meter
@@ -177,11 +177,17 @@ class AllowedModel(ChatModel):
 
         Raises:
             LimitReached: If there will be none.
+            ModelError: As the model behind it does.
         """
         async with self._allowance.one_call(self._role, request) as used:
             await may_begin()
-            with under_way():
-                reply = await self._model.reply(request)
+            try:
+                with under_way():
+                    reply = await self._model.reply(request)
+            except ModelError as error:
+                if error.paid is not None and error.paid[-1]:
+                    used(Usage(1, *error.paid))
+                raise
             used(reply.usage)
             return reply
 

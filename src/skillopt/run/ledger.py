@@ -2,7 +2,8 @@
 
 Its sums are those of the reports. The rows that were used come to `total_usage` in summary.json, by role, stage, epoch
 and step; the rows that were paid come to the bill. What was paid and not used was of no use (a blank reply that was
-asked for again, a call that a kill or a limit cut off from its record), or belongs to an evaluation beside the run.
+asked for again, an answer that broke off, a call that a kill or a limit cut off from its record), or belongs to an
+evaluation beside the run.
 """
 
 from __future__ import annotations

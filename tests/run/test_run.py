@@ -98,7 +98,7 @@ def test_an_end_before_the_baseline_has_no_outcome_and_is_told_all_the_same(open
     assert bench.stop(EndState.PROVIDER_FAILED, error) is None
     (ended,) = bench.events
     assert isinstance(ended, RunEnded)
-    assert (ended.state, ended.message) == ("provider_failed", str(error))
+    assert (ended.state, ended.message) == ("provider_failed", f"{error}\n{EndState.PROVIDER_FAILED.advice}")
     summary = read_json(bench.directory / "summary.json")
     assert summary == ended.summary
     assert (summary["state"], summary["exit_code"], summary["message"]) == ("provider_failed", 13, str(error))

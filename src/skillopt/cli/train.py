@@ -70,7 +70,9 @@ def train(
     from skillopt.cli.closing import show_outcome
     from skillopt.cli.progress import open_progress
     from skillopt.cli.signals import ending_in_order
+    from skillopt.cli.terminal import say
     from skillopt.run.outcome import EndState
+    from skillopt.text_files import plain
 
     with ending_in_order() as interruption, open_progress(json_events=json_events) as progress:
         outcome = asyncio.run(api.train(loaded, fork=fork, subscribers=[progress]))
@@ -78,6 +80,8 @@ def train(
         show_outcome(outcome)
     if outcome.state is EndState.INTERRUPTED:
         raise interruption.error()  # It knows the signal, which has a code of its own.
+    if outcome.state in (EndState.LIMIT_REACHED, EndState.PROVIDER_FAILED):
+        say(f"error: {plain(outcome.message)}", stderr=True)
     return outcome.state.exit_code
 
 

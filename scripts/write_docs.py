@@ -20,7 +20,7 @@ from typing import Any
 import typer
 
 from skillopt.cli.main import app
-from skillopt.cli.pages import END_STATES, ERROR, ERRORS, MISUSE, TERMINATED, end_codes
+from skillopt.cli.pages import END_STATES, ERROR, ERRORS, HUNG_UP, MISUSE, TERMINATED, end_codes
 from skillopt.config.presets import PRESETS
 from skillopt.config.schema import Config
 from skillopt.config.table import SettingDescription, settings_reference
@@ -93,9 +93,11 @@ def exit_codes() -> str:
     advice = {
         ERROR: "The message says what, where and what to do. What was recorded is kept.",
         MISUSE: "The message says what could not be read; `--help` shows what there is.",
+        HUNG_UP: EndState.INTERRUPTED.advice,
         TERMINATED: EndState.INTERRUPTED.advice,
     }
-    states = {TERMINATED: f"`{EndState.INTERRUPTED}`"}
+    interrupted = f"`{EndState.INTERRUPTED}`"
+    states = {HUNG_UP: interrupted, TERMINATED: interrupted}
     rows += [(str(code), states.get(code, ""), ERRORS[code], advice[code]) for code in advice]
     return _table(("code", "end of a training", "meaning", "what to do"), sorted(rows, key=lambda row: int(row[0])))
 

@@ -140,7 +140,7 @@ class Allowance:
             if most is None or paid is None:
                 continue
             if paid >= most:
-                raise LimitReached(f"{limit.key}.{name} is {most:g}, and {_shown(paid)} were used")
+                raise LimitReached(f"{limit.key}.{name} is {most:.10g}, and {_shown(paid)} were used")
             known = name == "calls" or all(call.bounded for call in (*others, expected))
             room = room and (not others or (known and paid + in_flight + own <= most))
         minutes = limit.most.minutes
@@ -150,7 +150,10 @@ class Allowance:
 
 
 def _shown(amount: Fraction | int) -> str:
-    return f"{float(amount):.4g}" if isinstance(amount, Fraction) else str(amount)
+    """Return what was used: calls and tokens as whole numbers, dollars with four digits that count at least."""
+    if not isinstance(amount, Fraction):
+        return f"{amount:,}"
+    return f"${float(amount):,.4f}" if amount >= 1 else f"${float(amount):.4g}"
 
 
 class AllowedModel(ChatModel):

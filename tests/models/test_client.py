@@ -318,6 +318,17 @@ async def test_a_server_that_is_not_running_is_transient_and_says_what_to_look_a
         ) as caught:
             await client.reply(REQUEST)
     assert "Is the server running" in caught.value.hint
+    assert caught.value.message == (
+        f"compatible:small: cannot connect to http://127.0.0.1:{unused_tcp_port}/v1: Connection refused"
+    )
+
+
+async def test_why_a_server_with_two_addresses_is_not_reached_is_said_once(unused_tcp_port: int):
+    async with client_of(f"http://localhost:{unused_tcp_port}/v1") as client:
+        with pytest.raises(TransientModelError) as caught:
+            await client.reply(REQUEST)
+    assert caught.value.message.endswith("/v1: Connection refused")
+    assert caught.value.message.count("onnect") == 2
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])

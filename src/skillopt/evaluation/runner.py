@@ -149,8 +149,7 @@ class Evaluator:
             if rollout.failure is not None and not recorded:
                 failures.append(rollout.failure)
                 if len(failures) > most:
-                    message = _too_few_measured(place, failures, total=len(tasks), most=most)
-                    raise MeasurementError(message, hint=_MEASUREMENT_HINT)
+                    raise _too_few_measured(place, failures, total=len(tasks), most=most)
             return rollout
 
         rollouts = await map_ordered(one, tasks, limit=self._workers)
@@ -271,8 +270,11 @@ _MEASUREMENT_HINT = (
 )
 
 
-def _too_few_measured(place: Place, failures: Sequence[Failure], *, total: int, most: int) -> str:
+def _too_few_measured(place: Place, failures: Sequence[Failure], *, total: int, most: int) -> MeasurementError:
     reasons = list(dict.fromkeys(f"{failure.kind} in {failure.stage}: {failure.message}" for failure in failures))
     shown = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more reasons" if len(reasons) > 3 else "")
+    if place.stage == "check":  # One task, asked to find out the cause: there is nothing to count.
+        return MeasurementError(f"{place.stage}: {shown}", hint="Mend the cause and run the same command again.")
     allowed = f"at most {most} may be missing" if most else "none may be missing"
-    return f"{place.stage}: {len(failures)} of {total} tasks could not be measured, {allowed} ({shown})"
+    message = f"{place.stage}: {len(failures)} of {total} tasks could not be measured, {allowed} ({shown})"
+    return MeasurementError(message, hint=_MEASUREMENT_HINT)

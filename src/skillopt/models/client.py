@@ -6,6 +6,8 @@ part, and trying again, waiting in line and counting are wrappers' parts.
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Mapping
 
@@ -138,7 +140,7 @@ class CompatibleClient(ChatModel):
             return reporter.timeout(self._timeout)
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
             return reporter.transient(
-                f"cannot connect to {reporter.address}: {reporter.quote(str(error))}",
+                f"cannot connect to {reporter.address}: {reporter.quote(_why(error))}",
                 hint="Is the server running, and is `base_url` its address?",
             )
         return reporter.transient(f"the connection broke: {type(error).__name__}: {reporter.quote(str(error))}")
@@ -150,6 +152,14 @@ class CompatibleClient(ChatModel):
         text = answer.decode("utf-8", "replace")
         words, code = provider_words(parse_json(answer))
         return self._reporter.refusal(status, words or text, code=code, wait=asked_wait(headers, now=time.time()))
+
+
+def _why(error: OSError) -> str:
+    """Return why there is no connection, once and without the address, which is said already."""
+    numbers = [error.errno] if error.errno else [int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))]
+    # Those of names that are not found are negative, and have words of their own.
+    known = dict.fromkeys(os.strerror(number) for number in numbers if number > 0)
+    return ", ".join(known) or error.strerror or str(error)
 
 
 def _parse_address(base_url: str, provider: str) -> URL:

@@ -56,7 +56,8 @@ _ADVICE = {
     EndState.IMPROVED: "Read best_skill.md and its diff before you use it.",
     EndState.ALL_REJECTED: (
         "Candidates were made and none was accepted; each step's reason says why not. Look at the edits under steps/; "
-        "try a stronger optimizer, more steps, gate_metric soft or mixed, or more selection tasks."
+        "try a stronger optimizer, more steps or more selection tasks, and gate_metric soft or mixed where the scorer "
+        "gives partial credit."
     ),
     EndState.NOT_CONFIRMED: (
         "A candidate got ahead of the seed, and the score that is reported for the best skill is not above the seed's: "

@@ -182,7 +182,7 @@ def test_every_file_outside_of_the_configurations_directory_is_marked(command: C
     (away / "base.yaml").write_text("train: {seed: 3}\n", "utf-8")
     (home / "base.yaml").symlink_to(away / "base.yaml")
     (away / "own.gguf").write_bytes(b"GGUF")
-    values = {"_base_": "base.yaml", **json.loads(config.read_text("utf-8"))}
+    values: dict[str, Any] = {"_base_": "base.yaml", **json.loads(config.read_text("utf-8"))}
     values["env"] |= {
         "skill_init": "../away/seed_skill.md",
         "name": "../away/trap.py",

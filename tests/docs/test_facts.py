@@ -93,6 +93,26 @@ def test_the_page_of_the_run_directory_names_every_field_of_the_history(tiny: Pa
     assert fields - named == set()
 
 
+def fields_told(section: str) -> set[str]:
+    """The fields in the tables of one part of the page of the run directory."""
+    text = PAGES["docs/run_directory.md"].partition(f"\n{section}\n")[2]
+    text = re.split(r"\n## |\n`[\w.]+`(?:, one row a task)?:\n|\nA patch, ", text)[0]
+    return set(re.findall(r"\w+", " ".join(re.findall(r"^\| (`.*?) \|", text, re.M))))
+
+
+def test_the_page_of_the_run_directory_names_every_field_of_the_other_files(tiny: Path) -> None:
+    run_directory = tiny.parent / "run"
+    assert read_json(run_directory / "summary.json").keys() == fields_told("## summary.json")
+    rows = read_json(run_directory / "selection_eval_baseline" / "results.json")
+    assert {name for row in rows for name in row} | {"criteria", "failure"} == fields_told(
+        "`results.json`, one row a task:"
+    )
+    (patch, *_) = (run_directory / "steps").rglob("patch_*.json")
+    (heading,) = re.findall(r"^A patch, .*:$", PAGES["docs/run_directory.md"], re.M)
+    assert read_json(patch).keys() == fields_told(heading)
+    assert read_json(run_directory / "split_manifest.json").keys() == fields_told("`split_manifest.json`:")
+
+
 def test_the_files_that_the_pages_name_are_those_of_a_run(tiny: Path) -> None:
     directory = tiny.parent / "run"
     cells = re.findall(r"^\| (`[^|]*`) \|", PAGES["docs/run_directory.md"].partition("## Going on")[0], re.M)

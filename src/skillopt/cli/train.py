@@ -8,6 +8,7 @@ import typer
 
 from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
 from skillopt.cli.pages import ERROR, end_codes, page
+from skillopt.errors import UsageError
 
 if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
@@ -56,9 +57,14 @@ def train(
     directory are an error that lists the differences; more epochs go on with the run. With --fork they are a new run
     that pays for nothing the run in env.out_root has paid for, as far as it still fits.
     """
+    if dry_run and json_events:
+        raise UsageError(
+            "--dry-run and --json do not go together: a plan has no events",
+            hint="Leave one of the two out.",
+        )
     loaded = load(config_word, overrides, config)
     if dry_run:
-        return _show_plan(loaded)
+        return _show_plan(loaded, fork=fork)
     if not (yes or json_events):
         from skillopt.cli.confirming import confirmed
 
@@ -81,14 +87,17 @@ def train(
     return outcome.state.exit_code
 
 
-def _show_plan(loaded: LoadedConfig) -> int:
+def _show_plan(loaded: LoadedConfig, *, fork: str | None) -> int:
     from datetime import UTC, datetime
 
     from skillopt.cli.planning import show_plan
     from skillopt.models.prices import Prices
+    from skillopt.run.forking import check_fork, fork_of
     from skillopt.run.plan import plan
     from skillopt.run.setup import prepare
 
     setup = prepare(loaded)
+    if fork is not None:
+        check_fork(fork_of(setup.config.env, fork))
     show_plan(plan(setup, Prices(setup.config.model, on=datetime.now(UTC).date())))
     return 0

@@ -34,6 +34,28 @@ def test_every_link_leads_somewhere(page: str) -> None:
     assert [target for target in targets if not (ROOT / page).parent.joinpath(unquote(target)).exists()] == []
 
 
+def anchors(page: str) -> list[str]:
+    """The anchors of a page's headings, as a forge makes them."""
+    text = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_anchor_is_of_one_heading_and_every_link_within_a_page_leads_to_one(page: str) -> None:
+    known = anchors(page)
+    linked = re.findall(r"\]\(#([^)\s]+)\)", PAGES[page])
+    assert [anchor for anchor in linked if known.count(anchor) != 1] == []
+
+
+@pytest.mark.parametrize("page", ["docs/run_directory.md", "docs/configuration.md"])
+def test_the_contents_of_a_long_page_are_linked_at_its_beginning(page: str) -> None:
+    second = re.findall(r"^## (.+)$", re.sub(r"^```.*?^```", "", PAGES[page], flags=re.M | re.S), re.M)
+    (told,) = re.findall(r"^On this page: .*?\n\n", PAGES[page], re.M | re.S)
+    named = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in second} - {"all-settings"}
+    assert set(re.findall(r"\(#([^)]+)\)", told)) == named
+
+
 def test_every_page_is_found_from_the_readme() -> None:
     assert [page for page in PAGES if page.startswith("docs/") and f"({page})" not in PAGES["README.md"]] == []
 

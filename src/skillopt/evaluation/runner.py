@@ -231,7 +231,11 @@ class Evaluator:
         """Present or score beside the event loop, so that slow code of a user's holds up nothing else."""
         async with self._environment_lock:
             try:
-                return await call_in_thread(lambda: _foreign(stage, wanted, call), seconds=self._environment_seconds)
+                # Put back by who waits: a call that was given up on ends later, beside a program that has moved on.
+                with undisturbed():
+                    return await call_in_thread(
+                        lambda: _foreign(stage, wanted, call), seconds=self._environment_seconds
+                    )
             except TimeoutError:
                 message = f"{stage} took longer than {self._environment_seconds:g} seconds"
                 return Failure("timeout", stage, "TimeoutError", message)
@@ -248,13 +252,12 @@ def unmeasured_allowed(share: float, tasks: int) -> int:
 
 def _foreign(stage: str, wanted: type[ValueT], call: Callable[[], ValueT]) -> ValueT | Failure:
     """Call what a user's environment does. The declared seam to foreign code: whatever it raises is a failure."""
-    with undisturbed():
-        try:
-            value: object = call()
-        except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
-            place = place_of(error, short=True)
-            words = f"{words_of(error)} ({place})" if place else words_of(error)
-            return Failure("error", stage, type(error).__name__, words)
+    try:
+        value: object = call()
+    except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
+        place = place_of(error, short=True)
+        words = f"{words_of(error)} ({place})" if place else words_of(error)
+        return Failure("error", stage, type(error).__name__, words)
     if isinstance(value, wanted):
         return value
     return Failure("error", stage, "TypeError", f"{stage} returned {shape_of(value)}, which is no {wanted.__name__}")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -64,6 +65,48 @@ def test_another_process_is_named_and_kept_out_until_it_is_killed(tmp_path: Path
         assert (tmp_path / HOLDER_NAME).exists()
     try_to_lock(tmp_path)
     assert not (tmp_path / HOLDER_NAME).exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system removes no file that is held")
+@pytest.mark.parametrize("removed", [(LOCK_NAME,), (LOCK_NAME, HOLDER_NAME)], ids=["the lock", "all there is of it"])
+def test_a_lock_that_is_removed_while_it_is_held_lets_no_second_process_in(
+    tmp_path: Path, removed: tuple[str, ...]
+) -> None:
+    with held_by_another_process(tmp_path) as holder:
+        for name in removed:
+            (tmp_path / name).unlink()
+        for _ in range(2):
+            with pytest.raises(RunDirectoryError, match="in use"):
+                try_to_lock(tmp_path)
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    try_to_lock(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system moves no directory that is worked in")
+def test_a_directory_that_is_moved_while_it_is_held_stays_held_and_its_old_place_is_free(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    with held_by_another_process(old):
+        old.rename(new)
+        (new / LOCK_NAME).unlink()
+        with pytest.raises(RunDirectoryError, match=r"in use: `skillopt eval` works in it"):
+            try_to_lock(new)
+        old.mkdir()
+        try_to_lock(old)
+
+
+def test_a_disk_that_locks_no_directory_leaves_the_lock_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with locked(tmp_path, command="train"), pytest.raises(RunDirectoryError, match="in use"):
+        try_to_lock(tmp_path)
 
 
 def test_what_a_killed_process_left_names_nobody(tmp_path: Path) -> None:

@@ -247,3 +247,12 @@ def test_a_block_that_fails_removes_nothing(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there_yet_holds_nothing_else(tmp_path: Path) -> None:
     with holding_nothing_else(tmp_path / "none", ours=Path.exists):
         pass
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("text", ["", "text"])
+def test_a_named_pipe_in_the_place_of_a_file_is_replaced_and_never_waited_for(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file.md"
+    os.mkfifo(path)
+    write_text_atomically(path, text)
+    assert path.is_file() and path.read_text("utf-8") == text

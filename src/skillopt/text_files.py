@@ -161,7 +161,7 @@ def _replaced(text: str, replacement: Callable[[str], str]) -> str:
 
 def _holds(path: Path, content: bytes) -> bool:
     try:
-        return path.stat().st_size == len(content) and path.read_bytes() == content
+        return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:
         return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,26 @@ def test_a_missing_or_damaged_note_says_nothing(tmp_path: Path, text: str | None
     if text is not None:
         (tmp_path / "run.json").write_bytes(text.encode("utf-8", "surrogatepass"))
     assert check_formats(tmp_path) == "same"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("names", [("run.json", "history.json"), ("events.jsonl",)], ids=["views", "log"])
+async def test_a_named_pipe_in_the_place_of_a_file_of_a_run_never_keeps_a_training_waiting(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    directory = (await train(config)).directory
+    whole = views(directory)
+    for name in names:
+        (directory / name).unlink()
+        os.mkfifo(directory / name)
+    if "events.jsonl" in names:
+        with pytest.raises(RunDirectoryError, match="no regular file"):
+            await train(config)
+    else:
+        await train(config)
+    (directory / "events.jsonl").unlink()
+    assert views(directory) == whole
 
 
 @pytest.mark.parametrize("newer", [{"history.json": 99}, {"of_the_future.json": 1}], ids=["version", "kind"])

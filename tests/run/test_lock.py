@@ -144,6 +144,12 @@ def test_a_note_that_cannot_be_written_keeps_nobody_from_working(tmp_path: Path)
         try_to_lock(tmp_path)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_note_that_is_a_named_pipe_is_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / HOLDER_NAME)
+    assert read_holder(tmp_path) is None
+
+
 @pytest.mark.parametrize(
     ("prepare", "advice"),
     [

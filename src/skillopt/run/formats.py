@@ -88,6 +88,8 @@ def check_formats(directory: Path) -> Found:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if not path.is_file():  # To read a pipe or a device may wait for ever.
+            return {}
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}

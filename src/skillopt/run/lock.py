@@ -121,8 +121,11 @@ def _noted(directory: Path, command: str) -> Generator[None]:
 
 def read_holder(directory: Path) -> Holder | None:
     """Return who holds a directory, as far as the file beside the lock can be believed; None where it cannot."""
+    note = directory / HOLDER_NAME
     try:
-        holder = Holder(**json.loads((directory / HOLDER_NAME).read_text("utf-8")))
+        if not note.is_file():  # To read a pipe or a device may wait for ever.
+            return None
+        holder = Holder(**json.loads(note.read_text("utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     # It is written just after the lock is taken, so for a moment it may be that of a process that was killed.

@@ -192,6 +192,8 @@ def _lasting(record: Any) -> Any:
 def _read_history(path: Path) -> list[Any]:
     """Return the records of an earlier start; none where they cannot be read, since all can be made again."""
     try:
+        if not path.is_file():  # To read a pipe or a device may wait for ever.
+            return []
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return []

@@ -76,9 +76,14 @@ def check_formats(directory: Path) -> Found:
     if not isinstance(formats, dict):
         return "same"
     known = {name: version for name, version in cast("dict[str, Any]", formats).items() if isinstance(version, int)}
-    newer = [name for name, version in known.items() if version > FORMATS.get(name, 0)]
+    newer = [name for name, version in known.items() if name not in FORMATS or version > FORMATS[name]]
     if newer:
-        told = ", ".join(f"{name} has version {known[name]}, known is {FORMATS.get(name, 0)}" for name in newer[:3])
+        told = ", ".join(
+            f"{name} has version {known[name]}, known is {FORMATS[name]}"
+            if name in FORMATS
+            else f"{name} is of a kind that is not known"
+            for name in newer[:3]
+        )
         raise RunDirectoryError(
             f"{directory} was written by a newer SkillOpt ({found.get('skillopt_version')}): {told}",
             hint="Use that version, or name another directory in env.out_root.",

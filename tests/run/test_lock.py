@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,8 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.support.runs import write_run
 
+from skillopt.api import train
 from skillopt.errors import RunDirectoryError
+from skillopt.events import Event, StepCommitted
 from skillopt.run.lock import HOLDER_NAME, LOCK_NAME, locked, read_holder
 
 HOLD = """
@@ -166,3 +170,22 @@ def test_what_cannot_be_locked_says_what_to_do(tmp_path: Path, prepare: object, 
     with pytest.raises(RunDirectoryError, match=r"run\.lock cannot be locked") as caught:
         try_to_lock(directory)
     assert advice in caught.value.hint
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system moves no directory that is worked in")
+async def test_a_run_whose_directory_is_moved_ahead_of_a_commit_makes_nothing_in_its_old_place(tmp_path: Path) -> None:
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    first, second = list[Event](), list[Event]()
+    await train(config, subscribers=[first.append])
+    shutil.rmtree(run)
+    ahead = next(number for number, event in enumerate(first) if isinstance(event, StepCommitted))
+
+    def move(event: Event) -> None:
+        second.append(event)
+        if len(second) == ahead:
+            run.rename(elsewhere)
+
+    with pytest.raises(RunDirectoryError, match="the directory was moved or removed"):
+        await train(config, subscribers=[move])
+    assert elsewhere.is_dir() and not run.exists()

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from skillopt.errors import RunDirectoryError
-from skillopt.text_files import write_text_atomically
+from skillopt.text_files import never_made_anew, write_text_atomically
 
 LOCK_NAME = "run.lock"
 HOLDER_NAME = "run.lock.json"
@@ -57,14 +57,15 @@ class Holder:
 
 @contextmanager
 def locked(directory: Path, *, command: str) -> Generator[None]:
-    """Hold a run directory for the length of the block.
+    """Hold a run directory for the length of the block, in which nothing makes it anew.
 
     Args:
         directory: The directory, which exists.
         command: What holds it, for the message that whoever comes second gets: train, eval or noise.
 
     Raises:
-        RunDirectoryError: If something else holds it, in this process or another one, or it cannot be locked.
+        RunDirectoryError: If something else holds it, in this process or another one, or it cannot be locked. Whoever
+            writes a file below it in the block gets one too, where it was moved or removed.
     """
     path = directory / LOCK_NAME
     try:
@@ -78,7 +79,7 @@ def locked(directory: Path, *, command: str) -> Generator[None]:
             if _name(error).startswith("SQLITE_BUSY"):
                 raise _in_use(directory) from None
             raise _unusable(path, error) from error
-        with _held(directory), _noted(directory, command):
+        with _held(directory), never_made_anew(directory), _noted(directory, command):
             yield
 
 

@@ -31,15 +31,15 @@ def main_eval() -> None:
 
 
 def _run(name: str) -> None:
-    minded = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # In the background it may be ignored.
-    if minded:
-        # No exception: within an import, some would be swallowed and some become another error.
-        signal.signal(signal.SIGINT, _end)
-    from skillopt.cli import main as commands
-
-    if minded:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        minded = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # In the background it may be ignored.
+        if minded:
+            # No exception: within an import, some would be swallowed and some become another error.
+            signal.signal(signal.SIGINT, _end)
+        from skillopt.cli import main as commands
+
+        if minded:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         getattr(commands, name)()
     except KeyboardInterrupt:  # As the command began or ended; in between it says more.
         print("interrupted", file=sys.stderr)  # noqa: T201

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -161,7 +162,7 @@ async def test_a_wrong_file_is_refused_and_left_as_it_is(
     before = evidence.read_bytes() if evidence.is_file() else None
     with pytest.raises(RunDirectoryError, match=told):
         await whole.go_on(run)
-    with pytest.raises(RunDirectoryError, match=r"recovered|read as evidence"):
+    with pytest.raises(RunDirectoryError, match=r"recovered|read as evidence|no regular file"):
         recover(run)
     assert (evidence.read_bytes() if evidence.is_file() else None) == before
     assert not list(run.glob("evidence.sqlite.*"))
@@ -193,6 +194,17 @@ def test_whole_evidence_stays_as_it_is(whole: Whole, tmp_path: Path) -> None:
     assert lost(recovery) == 0
     assert {found.table for found in recovery.found if found.recovered} >= {"replies", "rollouts", "payments"}
     assert files(run) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("name", ["evidence.sqlite", "evidence.sqlite-wal"])
+def test_a_named_pipe_in_the_place_of_evidence_is_said_and_never_waited_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / "evidence.sqlite").touch()
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(RunDirectoryError, match=rf"{name} cannot be written: it is no regular file") as caught:
+        recover(tmp_path)
+    assert caught.value.hint.startswith("Move it away")
 
 
 def test_evidence_in_use_is_not_recovered(whole: Whole, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skillopt.disk import check_regular
 from skillopt.errors import RunDirectoryError
 from skillopt.run.evidence_format import FORMAT, RECORDS, checksum, note, prepare
 from skillopt.run.found_rows import TABLES, Found, FoundRows, is_whole
@@ -67,6 +68,8 @@ def recover(directory: Path) -> Recovery:
 
 
 def _recover(evidence: Path) -> Recovery:
+    for end in ("", _LOG):
+        check_regular(_beside(evidence, end))
     source = evidence
     if not evidence.exists():
         # An earlier recovery was stopped between moving the damaged file aside and naming the new one.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from skillopt.cli.main import main_train
+from skillopt.__main__ import main_train
 
 if __name__ == "__main__":
     main_train()

@@ -20,7 +20,7 @@ from typing import Any
 import typer
 
 from skillopt.cli.main import app
-from skillopt.cli.pages import END_STATES, ERROR, ERRORS, MISUSE, TERMINATED, end_codes
+from skillopt.cli.pages import END_STATES, ERROR, ERRORS, HUNG_UP, MISUSE, TERMINATED, end_codes
 from skillopt.config.presets import PRESETS
 from skillopt.config.schema import Config
 from skillopt.config.table import SettingDescription, settings_reference
@@ -93,9 +93,11 @@ def exit_codes() -> str:
     advice = {
         ERROR: "The message says what, where and what to do. What was recorded is kept.",
         MISUSE: "The message says what could not be read; `--help` shows what there is.",
+        HUNG_UP: EndState.INTERRUPTED.advice,
         TERMINATED: EndState.INTERRUPTED.advice,
     }
-    states = {TERMINATED: f"`{EndState.INTERRUPTED}`"}
+    interrupted = f"`{EndState.INTERRUPTED}`"
+    states = {HUNG_UP: interrupted, TERMINATED: interrupted}
     rows += [(str(code), states.get(code, ""), ERRORS[code], advice[code]) for code in advice]
     return _table(("code", "end of a training", "meaning", "what to do"), sorted(rows, key=lambda row: int(row[0])))
 
@@ -133,14 +135,18 @@ def embedded_models() -> str:
 def failures() -> str:
     """Return the table of what can become of a call and what is done about it."""
     return _table(
-        ("what comes of a call", "target", "optimizer", "the other calls of the role"),
-        [(row.happens, row.target.value, row.optimizer.value, _others(row)) for row in TABLE],
+        ("what comes of a call", "target", "optimizer", "the other calls of the role", "is a paid call"),
+        [(row.happens, row.target.value, row.optimizer.value, _others(row), _paid(row)) for row in TABLE],
     )
 
 
 def _others(row: Row) -> str:
     parts = [("half as many at once", row.halves), ("wait as long as it asks", row.pauses)]
     return ", ".join(words for words, so in parts if so)
+
+
+def _paid(row: Row) -> str:
+    return "yes" if row.paid else ""
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -8,12 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.support.runs import SMALL, views, write_run
+from tests.support.replays import Whole, play_whole
+from tests.support.runs import SMALL, contents, views, write_run
 
 import skillopt
 from skillopt import Skill, load_config
-from skillopt.api import Evaluation, evaluate, split_tasks, train
-from skillopt.errors import ConfigError, FatalModelError, LimitReached
+from skillopt.api import Evaluation, evaluate, repeat_seed, split_tasks, train
+from skillopt.errors import ConfigError, FatalModelError, LimitReached, RunDirectoryError
 from skillopt.events import Event, RunEnded, RunStarted
 from skillopt.models.retry import Retry
 from skillopt.run.outcome import EndState
@@ -22,6 +23,11 @@ from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Call, Fault, scripted
 from skillopt.simulation.world import World
 from skillopt.types import Place, Role, Rollout
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return play_whole(tmp_path_factory.mktemp("whole"))
 
 
 def set_up(config: Path) -> Setup:
@@ -234,3 +240,55 @@ async def test_an_evaluation_keeps_to_the_limits_by_itself_and_leaves_the_traini
     again = await evaluate(unlimited, [other], unlimited.splits.val, directory=outcome.directory)
     assert again.spent.usage.calls == len(unlimited.splits.val) - 3
     assert (await train(config)).bill == outcome.bill
+
+
+LOST: dict[str, tuple[str, ...]] = {
+    "evidence.sqlite is missing: the run in this directory": ("evidence.sqlite", "evidence.sqlite-wal"),
+    "has lost its evidence, all that it paid for": ("evidence.sqlite",),
+    "there is a damaged one that was moved aside": ("evidence.sqlite -> evidence.sqlite.damaged-1",),
+    "was written by a newer SkillOpt": ("run.json",),
+}
+"""What is said of a run directory, and what was removed or renamed there, or written by a newer version."""
+
+
+def spoil(directory: Path, *names: str) -> None:
+    for name in names:
+        old, _, new = name.partition(" -> ")
+        if new:
+            (directory / old).rename(directory / new)
+        elif old == "run.json":
+            (directory / old).write_text('{"formats": {"history.json": 99}}', "utf-8")
+        else:
+            (directory / old).unlink()
+
+
+@pytest.mark.parametrize("said", LOST)
+@pytest.mark.parametrize("command", ["train", "eval", "noise"])
+def test_no_command_makes_new_evidence_where_a_run_has_lost_its_own(
+    whole: Whole, tmp_path: Path, said: str, command: str
+) -> None:
+    """Else the next training would pay for everything again, and write over what the run came to."""
+    run = whole.copy(tmp_path / "run", unclosed=True)
+    (run / "evidence.sqlite-shm").unlink()
+    spoil(run, *LOST[said])
+    setup, before = set_up(whole.config), contents(run)
+
+    async def go() -> None:
+        if command == "train":
+            await train(whole.config, [f"env.out_root={run}"])
+        elif command == "eval":
+            await evaluate(setup, [setup.seed_skill], setup.splits.test, directory=run)
+        else:
+            await repeat_seed(setup, passes=2, directory=run)
+
+    with pytest.raises(RunDirectoryError, match=said):
+        asyncio.run(go())
+    assert contents(run) == before
+
+
+async def test_an_evaluation_takes_no_directory_with_files_that_a_run_would_write_over(tmp_path: Path) -> None:
+    """With evidence in it, it would pass for a run's."""
+    setup = set_up(write_run(tmp_path))
+    with pytest.raises(RunDirectoryError, match=r"files that a run would write over: config\.yaml.*\n.*--out"):
+        await evaluate(setup, [setup.seed_skill], setup.splits.test, directory=tmp_path)
+    assert not (tmp_path / "evidence.sqlite").exists()

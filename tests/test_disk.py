@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.disk import OpenedFile, is_refusal, refusal, refused
+from skillopt.disk import OpenedFile, check_regular, is_refusal, refusal, refused
 from skillopt.errors import RunDirectoryError
 
 
@@ -47,6 +47,20 @@ def test_what_is_refused_in_a_block_is_our_error_and_keeps_its_cause(tmp_path: P
     with pytest.raises(RunDirectoryError, match=r"^it cannot be read: ") as caught, refused("it cannot be read"):
         (tmp_path / "nothing").read_bytes()
     assert isinstance(caught.value.__cause__, FileNotFoundError)
+
+
+def test_what_is_no_regular_file_is_refused_and_a_missing_one_is_not(tmp_path: Path) -> None:
+    file, link, directory = tmp_path / "file", tmp_path / "link", tmp_path / "directory"
+    check_regular(file)
+    file.touch()
+    link.symlink_to(file)
+    directory.mkdir()
+    check_regular(file)
+    check_regular(link)
+    for path in (directory, Path(os.devnull)):
+        with pytest.raises(RunDirectoryError, match="cannot be written: it is no regular file") as caught:
+            check_regular(path)
+        assert caught.value.hint.startswith("Move it away")
 
 
 def test_a_file_is_in_place_until_it_or_its_directory_is_moved_or_removed(tmp_path: Path) -> None:

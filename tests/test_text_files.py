@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from skillopt.errors import RunDirectoryError
 from skillopt.text_files import (
     holding_nothing_else,
+    never_made_anew,
     plain,
     readable_name,
     remove_partial_files,
@@ -247,3 +248,44 @@ def test_a_block_that_fails_removes_nothing(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there_yet_holds_nothing_else(tmp_path: Path) -> None:
     with holding_nothing_else(tmp_path / "none", ours=Path.exists):
         pass
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("text", ["", "text"])
+def test_a_named_pipe_in_the_place_of_a_file_is_replaced_and_never_waited_for(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "file.md"
+    os.mkfifo(path)
+    write_text_atomically(path, text)
+    assert path.is_file() and path.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["gone", "another one in its place"])
+def test_a_directory_that_is_worked_in_is_never_made_anew(tmp_path: Path, replaced: bool) -> None:
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    run.mkdir()
+    with never_made_anew(run):
+        write_text_atomically(run / "steps" / "one.md", "one")
+        run.rename(elsewhere)
+        if replaced:
+            run.mkdir()
+        with pytest.raises(RunDirectoryError, match="run is gone: the directory was moved or removed"):
+            write_text_atomically(run / "steps" / "two.md", "two")
+        assert not (run / "steps").exists() and run.exists() is replaced
+        write_text_atomically(tmp_path / "beside" / "three.md", "three")
+    write_text_atomically(run / "steps" / "four.md", "four")
+
+
+def test_of_two_directories_that_are_worked_in_each_is_kept_until_its_own_block_ends(tmp_path: Path) -> None:
+    first, second = (never_made_anew(tmp_path / name) for name in ("first", "second"))
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    for name in ("first", "second"):
+        (tmp_path / name).rmdir()
+    write_text_atomically(tmp_path / "first" / "file", "text")
+    with pytest.raises(RunDirectoryError, match="second is gone"):
+        write_text_atomically(tmp_path / "second" / "file", "text")
+    second.__exit__(None, None, None)
+    write_text_atomically(tmp_path / "second" / "file", "text")

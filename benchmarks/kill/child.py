@@ -176,13 +176,13 @@ class _HalfWritten:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def write(self, content: Any) -> None:
+    def write(self, content: Any) -> int:
         """Write it, or half of it and no more of anything."""
         if self._gun.is_due(self._kind):
             self._file.write(content[: len(content) // 2])
             self._file.flush()
             self._gun.shoot()
-        self._file.write(content)
+        return self._file.write(content)
 
 
 def _watch_files(gun: Gun) -> None:

@@ -21,12 +21,10 @@ from skillopt.models.prices import Prices
 from skillopt.models.retry import Retry
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import Subscriber
-from skillopt.run.evidence import EvidenceStore
 from skillopt.run.forking import fork_of
-from skillopt.run.lock import locked
 from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import OnRetry, open_models
-from skillopt.run.opening import make_directory, open_run, run_directory
+from skillopt.run.opening import open_run, opened_evidence, run_directory
 from skillopt.run.outcome import EndState, Outcome
 from skillopt.run.setup import Setup, prepare
 from skillopt.skill.document import Skill
@@ -198,8 +196,7 @@ async def _evaluator(
     environment: Mapping[str, str],
 ) -> AsyncGenerator[tuple[Evaluator, Accounts]]:
     """Open the evaluator of a directory's evidence, outside of a run."""
-    make_directory(directory)
-    with locked(directory, command=command), EvidenceStore(directory / "evidence.sqlite") as evidence:
+    with opened_evidence(directory, command=command) as evidence:
         accounts = Accounts(Prices(setup.config.model, on=datetime.now(UTC).date()), evidence, goes_on=False)
         opening = open_models(setup.config, accounts, environment=environment, on_retry=on_retry, roles=("target",))
         async with interruptible(), opening as models:

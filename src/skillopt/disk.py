@@ -71,6 +71,16 @@ def refused(what: str) -> Generator[None]:
         raise refusal(error, what) from error
 
 
+def check_regular(path: Path) -> None:
+    """Return if a path leads to a regular file or to nothing: to open a pipe or a device may wait for ever.
+
+    Raises:
+        RunDirectoryError: If it leads to anything else.
+    """
+    if path.exists() and not path.is_file():
+        raise RunDirectoryError(f"{path} cannot be written: it is no regular file", hint=f"Move it away, {_GO_ON}")
+
+
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
     """A file that is open, and the path that shall still lead to it.

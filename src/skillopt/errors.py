@@ -103,7 +103,13 @@ class ModelError(SkillOptError):
         message: The provider's own words, with the model's name in front.
         hint: What to do next.
         status: HTTP status code, where there was one.
+
+    Attributes:
+        paid: Fresh, cached and output tokens of an answer that began as a success and was none: the provider may bill
+            it, so it counts as a paid call. Zeros where the answer does not say them; None for what costs nothing.
     """
+
+    paid: tuple[int, int, int] | None = None
 
     def __init__(self, message: str, *, hint: str = "", status: int | None = None) -> None:
         super().__init__(message, hint=hint)

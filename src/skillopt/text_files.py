@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from skillopt.digests import text_digest
-from skillopt.disk import refused
+from skillopt.disk import OpenedFile, refused
 
 _READABLE_LENGTH = 40
 """Most characters of an identifier that its file name shows; below every file system's limit even at 4 bytes each."""
@@ -30,6 +30,8 @@ _DIGEST_LENGTH = 12
 
 _written: ContextVar[set[str] | None] = ContextVar("written", default=None)
 
+_kept: ContextVar[frozenset[OpenedFile]] = ContextVar("kept", default=frozenset())
+
 _NOT_PLAIN_ASCII = re.compile(r"[^\n\t -~]")
 _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
 
@@ -37,9 +39,10 @@ _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
 def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> None:
     r"""Write a file so that a reader, or the next start after a crash, finds the old text or the new one, never half.
 
-    Missing parent directories are made. Line ends are written as they stand in the text, so a skill that came with
-    `\r\n` keeps it; what we write ourselves ends its lines with `\n`. A lone surrogate, which UTF-8 cannot hold, is
-    written as its escape. A file that holds the text already is left alone, so that a replay costs no writing.
+    Missing parent directories are made, but for one that is worked in (`never_made_anew`). Line ends are written as
+    they stand in the text, so a skill that came with `\r\n` keeps it; what we write ourselves ends its lines with `\n`.
+    A lone surrogate, which UTF-8 cannot hold, is written as its escape. A file that holds the text already is left
+    alone, so that a replay costs no writing.
 
     Args:
         path: The file.
@@ -48,8 +51,12 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
             takes milliseconds a file: too long for the many small pages of a run that can be made again at any time.
 
     Raises:
-        RunDirectoryError: If the file cannot be written, with the path and the system's reason.
+        RunDirectoryError: If the file cannot be written, with the path and the system's reason, or if the directory
+            that is worked in was moved or removed.
     """
+    for directory in _kept.get():
+        if path.is_relative_to(directory.path):
+            directory.check_in_place()
     content = text.encode("utf-8", "backslashreplace")
     written = _written.get()
     if written is not None:
@@ -113,6 +120,28 @@ def holding_nothing_else(directory: Path, ours: Callable[[Path], bool]) -> Gener
             path.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def never_made_anew(directory: Path) -> Generator[None]:
+    """Write below a directory, for the length of the block, only while it is the one that it was at the beginning.
+
+    Where it is moved or removed, what is written later would make a part of it anew in its old place.
+
+    Args:
+        directory: The directory, which exists.
+
+    Raises:
+        RunDirectoryError: If it cannot be looked at. Whoever writes below it gets the error too, where it is gone.
+    """
+    with refused(f"{directory} cannot be used"):
+        opened = OpenedFile.at(directory)
+    _kept.set(_kept.get() | {opened})
+    try:
+        yield
+    finally:
+        # By name and without a token: the block may end in another context, or after one that began later.
+        _kept.set(_kept.get() - {opened})
+
+
 def remove_partial_files(directory: Path) -> None:
     """Remove what a process that was killed while it wrote has left in a directory or below it.
 
@@ -161,7 +190,7 @@ def _replaced(text: str, replacement: Callable[[str], str]) -> str:
 
 def _holds(path: Path, content: bytes) -> bool:
     try:
-        return path.stat().st_size == len(content) and path.read_bytes() == content
+        return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
     except OSError:
         return False
 

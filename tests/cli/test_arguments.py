@@ -47,3 +47,13 @@ def test_a_bad_override_says_what_it_is(config: str, override: str, kind: type[E
     """F7: an unknown key is never ignored."""
     with pytest.raises(kind, match=message):
         load(config, [override], None)
+
+
+def test_of_a_directory_its_configuration_is_named(config: str, tmp_path: Path) -> None:
+    directory = Path(config).parent
+    with pytest.raises(ConfigError, match="is a directory and not a configuration file") as caught:
+        load(None, None, str(directory))
+    assert caught.value.hint == f"Name its config.yaml: {config}"
+    with pytest.raises(ConfigError) as caught:
+        load(None, None, str(tmp_path))
+    assert caught.value.hint == "It has no config.yaml either."

@@ -107,7 +107,10 @@ def test_a_server_that_is_down_is_no_score(command: Command, tmp_path: Path) -> 
     config = write_tiny_run(tmp_path, **at_server("http://127.0.0.1:9/v1"))
     code, said, error = command("check", config)
     assert code == 13
-    assert "127.0.0.1:9" in error
+    assert error == (
+        "error: check: error in target: compatible:stub-target: cannot connect to http://127.0.0.1:9/v1: "
+        "Connection refused\nMend the cause and run the same command again.\n"
+    ), "the cause and what to do; nothing of how many tasks of a training may be missing"
     assert "solved" not in said
 
 

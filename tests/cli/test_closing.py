@@ -15,6 +15,7 @@ from tests.support.commands import Command, write_tiny_run
 from tests.support.runs import read_json
 
 from skillopt.cli.closing import show_outcome
+from skillopt.cli.main import run
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.run.outcome import EndState, Outcome
 from skillopt.skill.document import Skill
@@ -162,3 +163,17 @@ def test_a_fork_says_what_it_did_not_pay(
     assert "Shared: 5 of 10 replies and rollouts of ru" in said
     assert f"6 calls, {told}, that were not paid again" in said
     assert "\x1b" not in said
+
+
+def test_a_training_that_stops_at_a_limit_says_what_to_do_on_both_streams(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before its first step, so there is no directory of steps to name either."""
+    code = run(["train", str(write_tiny_run(tmp_path, **{"limits.optimizer.minutes": 1e-9})), "--yes"])
+    said = capsys.readouterr()
+    assert code == 14
+    for text in (said.out, said.err, read_json(tmp_path / "run" / "summary.json")["message"]):
+        assert "What was recorded is kept: raise the limit and run the same command again to go on." in text
+    assert said.err.count("limits.optimizer.minutes is 1e-09") == 1
+    assert not (tmp_path / "run" / "steps").exists()
+    assert "Steps:" not in said.out

@@ -27,7 +27,7 @@ def test_the_template_checks_as_it_is(command: Command, tmp_path: Path) -> None:
         "tasks.jsonl",
     ]
     commands = [shlex.split(line, comments=True)[1:] for line in said.splitlines() if line.startswith("  skillopt")]
-    assert [words[0] for words in commands] == ["check", "train"]
+    assert [words[0] for words in commands] == ["check", "models", "models", "train"]
     code, said, error = command(*commands[0])
     assert (code, error) == (0, "")
     assert "train 10, val 10, test 10" in said
@@ -166,3 +166,19 @@ def test_a_mistake_writes_nothing(command: Command, tmp_path: Path, words: list[
     assert (result, said) == (code, "")
     assert message in error
     assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize(
+    ("models", "weights"),
+    [
+        ((), ["qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"]),
+        (("--target", "local:qwen2.5-coder-1.5b"), ["qwen2.5-coder-1.5b"]),
+        (("--target", "openai:a", "--optimizer", "local:own.gguf"), []),
+    ],
+)
+def test_the_weights_that_local_models_need_are_named(
+    command: Command, models: tuple[str, ...], weights: list[str]
+) -> None:
+    code, said, _ = command("init", "mine", *models)
+    assert code == 0
+    assert [line.split()[3] for line in said.splitlines() if "models fetch" in line] == weights

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +14,9 @@ import pytest
 import typer
 from tests.support.commands import Command, in_a_process, write_tiny_run
 
+from skillopt import __main__ as start
 from skillopt import __version__
+from skillopt.cli import main as main_module
 from skillopt.cli.main import main_eval, main_train, run
 from skillopt.errors import ConfigError, FatalModelError, Interrupted, MeasurementError, SkillOptError, UsageError
 
@@ -123,6 +127,43 @@ def test_the_package_can_be_run_as_a_module(tmp_path: Path, module: str) -> None
         [sys.executable, "-m", module, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert (done.stdout, done.stderr) == (f"skillopt {__version__}\n", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="another system sends no SIGINT to one process")
+@pytest.mark.parametrize("entry", ["main", "main_train", "main_eval"])
+def test_ctrl_c_while_the_command_is_imported_is_one_word_and_its_code(tmp_path: Path, entry: str) -> None:
+    """The name of a module that the command imports first stands for the moment of the import."""
+    (tmp_path / "typer.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n", "utf-8")
+    begin = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from skillopt.__main__ import {entry}; {entry}()"
+    done = subprocess.run([sys.executable, "-c", begin], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="another system sends no SIGINT to one process")
+def test_ctrl_c_that_is_ignored_stays_ignored_while_the_command_is_imported(tmp_path: Path) -> None:
+    held = "import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); os.kill(os.getpid(), signal.SIGINT)"
+    begin = f"{held}; from skillopt.__main__ import main; os.kill(os.getpid(), signal.SIGINT); main()"
+    done = subprocess.run([sys.executable, "-c", begin, "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"skillopt {__version__}\n", "")
+
+
+def test_ctrl_c_as_the_command_begins_or_ends_is_one_word_and_its_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module, "main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        start.main()
+    assert (ended.value.code, *capsys.readouterr()) == (130, "", "interrupted\n")
+
+
+def test_every_console_script_begins_where_ctrl_c_is_minded() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    scripts = tomllib.loads(project.read_text("utf-8"))["project"]["scripts"]
+    assert all(target.startswith("skillopt.__main__:") for target in scripts.values())
+    assert all(callable(getattr(start, target.partition(":")[2])) for target in scripts.values())
 
 
 def test_a_fault_of_ours_keeps_its_traceback() -> None:

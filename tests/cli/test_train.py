@@ -38,7 +38,7 @@ def test_a_finished_training_says_how_it_went(finished: Finished) -> None:
     assert (code, error) == (0, "")
     lines = said.splitlines()
     assert lines[0] == "SIMULATED MODELS: their numbers say nothing about real ones."
-    assert lines[1] == "Training run: 8 steps; tasks: train 16, val 8, test 8"
+    assert lines[1] == "Training in 'run': 8 steps; tasks: train 16, val 8, test 8"
     history = read_json(finished.directory / "history.json")
     assert [int(line.split()[1]) for line in lines if line.startswith("step ")] == [
         record["step"] for record in history[1:]
@@ -224,3 +224,19 @@ async def test_ctrl_c_is_a_message_and_130_and_the_run_goes_on(tmp_path: Path) -
         assert await asyncio.to_thread(run, ["train", str(whole)]) == 0
         assert len(server.calls) - 1 - in_all == in_all
     assert comparable(stopped.parent / "run") == comparable(whole.parent / "run")
+
+
+def test_a_plan_has_no_events(command: Command, tmp_path: Path) -> None:
+    code, said, error = command("train", write_tiny_run(tmp_path), "--dry-run", "--json")
+    assert (code, said) == (2, "")
+    assert "--dry-run and --json do not go together" in error
+
+
+def test_a_dry_run_of_a_fork_checks_the_fork_as_a_start_does(command: Command, tmp_path: Path) -> None:
+    config = write_tiny_run(tmp_path)
+    code, _, error = command("train", config, "--dry-run", "--fork", tmp_path / "fork")
+    assert code == 1 and "is no run directory: it has no evidence.sqlite" in error
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "stranger").touch()
+    code, _, error = command("train", config, "--dry-run", "--fork", tmp_path / "full")
+    assert code == 1 and "is not empty (stranger)" in error

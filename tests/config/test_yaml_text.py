@@ -145,3 +145,79 @@ def test_a_syntax_error_does_not_repeat_what_may_be_a_password(text: str) -> Non
     with pytest.raises(ConfigError) as caught:
         read_document(text, FILE)
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a: {b: 1, c: [x\n",
+            "line 2, column 1: not valid YAML: expected ',' or ']', but the text ends (it begins on line 1, column 14)",
+        ),
+        (
+            "a: {b: 1\n",
+            "line 2, column 1: not valid YAML: expected ',' or '}', but the text ends (it begins on line 1, column 4)",
+        ),
+        ("a: [1, 2\nb: 3\n", "line 2, column 2: not valid YAML: expected ',' or ']', but ':' follows"),
+        ("a: [b\n---\n", "but a new document begins"),
+        ("a: [b [c\n", "expected ',' or ']', but '[' follows"),
+        (
+            "a: {b: 1}}",
+            "column 10: not valid YAML: expected the next entry (it begins on line 1, column 1), but '}' follows",
+        ),
+        (
+            '{"id": 1, "q": "x"}\n{"id": 2}\n',
+            "line 2, column 1: not valid YAML: the mapping has ended, but more follows\nThis looks like a task file",
+        ),
+        (
+            "a: 1\n---\nb: 1\n",
+            "line 2, column 1: not valid YAML: a second document begins here\nA configuration is one YAML",
+        ),
+        ("a:\n\tb: 1", "line 2, column 1: not valid YAML: a tab stands here\nIndent with spaces."),
+        ("\ta: 1", "line 1, column 1: not valid YAML: a tab stands here\nIndent with spaces."),
+        ("a: @x", "line 1, column 4: not valid YAML: no value begins with '@'"),
+        ("a: b: c", "line 1, column 5: not valid YAML: no ':' may stand here"),
+        (
+            "# T\n\n- one\n\nSome text: here\n",
+            "line 5, column 1: not valid YAML: expected the next entry (it begins on line 3, column 1), but a key",
+        ),
+        ("a: 'x\n", "a quote is never closed (it begins on line 1, column 4)"),
+        ("a: *x", "an alias names nothing"),
+        ("a: [}", "expected a value, but '}' follows"),
+        ("a: 1\nb\nc: 1", "a key has no ':' behind it (it begins on line 2, column 1)"),
+        ('a: "\\q"', "no such escape with a backslash"),
+        ("a: |x\n b", "this may not stand behind `|`"),
+        ("a: - x", "no '- ' may stand here"),
+        ("a: 1\nb: x\x07", "line 2, column 5: not valid YAML: a control character stands here"),
+        ("%FOO\na: 1", "not valid YAML: "),
+    ],
+)
+def test_a_syntax_error_is_told_in_words_with_its_place_and_a_hint(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_document(text, FILE)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("tasks.jsonl", '{"a": 1}\n{"a": 2}', "env.data_path"),
+        ("tasks.csv", "question,answer\na,b", "env.data_path"),
+        ("seed.md", "# Skill\n\nDo it well: always\n- yes", "env.skill_init"),
+        ("seed.md", "# Skill\n\nDo it well", "env.skill_init"),
+    ],
+)
+def test_a_file_of_another_kind_is_recognised(name: str, text: str, told: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_document(text, Path(name))
+    assert told in caught.value.hint
+
+
+@given(st.text("abk: \t\n-?[]{},'\"#&*!|>%@`\\<", max_size=30))
+def test_no_syntax_error_repeats_the_readers_words_or_the_texts(text: str) -> None:
+    try:
+        read_document("hunter2" + text + "hunter2", FILE)
+    except ConfigError as error:
+        said = error.message.replace("the key ", "")
+        assert "a name" not in said and "<" not in said
+        assert "hunter2" not in said or "a second time" in said

@@ -34,6 +34,28 @@ def test_every_link_leads_somewhere(page: str) -> None:
     assert [target for target in targets if not (ROOT / page).parent.joinpath(unquote(target)).exists()] == []
 
 
+def anchors(page: str) -> list[str]:
+    """The anchors of a page's headings, as a forge makes them."""
+    text = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_anchor_is_of_one_heading_and_every_link_within_a_page_leads_to_one(page: str) -> None:
+    known = anchors(page)
+    linked = re.findall(r"\]\(#([^)\s]+)\)", PAGES[page])
+    assert [anchor for anchor in linked if known.count(anchor) != 1] == []
+
+
+@pytest.mark.parametrize("page", ["docs/run_directory.md", "docs/configuration.md"])
+def test_the_contents_of_a_long_page_are_linked_at_its_beginning(page: str) -> None:
+    second = re.findall(r"^## (.+)$", re.sub(r"^```.*?^```", "", PAGES[page], flags=re.M | re.S), re.M)
+    (told,) = re.findall(r"^On this page: .*?\n\n", PAGES[page], re.M | re.S)
+    named = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in second} - {"all-settings"}
+    assert set(re.findall(r"\(#([^)]+)\)", told)) == named
+
+
 def test_every_page_is_found_from_the_readme() -> None:
     assert [page for page in PAGES if page.startswith("docs/") and f"({page})" not in PAGES["README.md"]] == []
 
@@ -91,6 +113,26 @@ def test_the_page_of_the_run_directory_names_every_field_of_the_history(tiny: Pa
     fields = {name for record in records for name in record}
     named = set(re.findall(r"\w+", " ".join(re.findall(r"^\| (`.*?) \|", PAGES["docs/run_directory.md"], re.M))))
     assert fields - named == set()
+
+
+def fields_told(section: str) -> set[str]:
+    """The fields in the tables of one part of the page of the run directory."""
+    text = PAGES["docs/run_directory.md"].partition(f"\n{section}\n")[2]
+    text = re.split(r"\n## |\n`[\w.]+`(?:, one row a task)?:\n|\nA patch, ", text)[0]
+    return set(re.findall(r"\w+", " ".join(re.findall(r"^\| (`.*?) \|", text, re.M))))
+
+
+def test_the_page_of_the_run_directory_names_every_field_of_the_other_files(tiny: Path) -> None:
+    run_directory = tiny.parent / "run"
+    assert read_json(run_directory / "summary.json").keys() == fields_told("## summary.json")
+    rows = read_json(run_directory / "selection_eval_baseline" / "results.json")
+    assert {name for row in rows for name in row} | {"criteria", "failure"} == fields_told(
+        "`results.json`, one row a task:"
+    )
+    (patch, *_) = (run_directory / "steps").rglob("patch_*.json")
+    (heading,) = re.findall(r"^A patch, .*:$", PAGES["docs/run_directory.md"], re.M)
+    assert read_json(patch).keys() == fields_told(heading)
+    assert read_json(run_directory / "split_manifest.json").keys() == fields_told("`split_manifest.json`:")
 
 
 def test_the_files_that_the_pages_name_are_those_of_a_run(tiny: Path) -> None:

@@ -250,25 +250,37 @@ def test_a_run_directory_that_cannot_be_is_refused(tmp_path: Path, out_root: str
     assert advice in hint
 
 
-@pytest.mark.parametrize("name", ["steps", "history.json", "events.jsonl", "evidence.sqlite"])
-def test_what_stands_in_the_way_in_a_run_directory_is_named(
+@pytest.mark.parametrize("name", ["steps", "history.json", "events.jsonl"])
+def test_what_stands_in_the_place_of_a_view_is_set_aside_and_the_run_goes_on(
     tmp_path: Path, name: str, whole: dict[str, object]
 ) -> None:
     """A file where a directory should be, and the other way round."""
     config = write_tiny_run(tmp_path)
-    code, _, error = in_a_process("train", config, "limits.calls=1", cwd=tmp_path)
-    assert code == 14
+    assert in_a_process("train", config, "limits.calls=1", cwd=tmp_path)[0] == 14
     place = tmp_path / "run" / name
-    kept = tmp_path / "kept"
-    if place.exists():
-        place.rename(kept)
+    place.unlink(missing_ok=True)
     place.write_text("in the way", "utf-8") if name == "steps" else place.mkdir()
+    code, out, _ = in_a_process("train", config, cwd=tmp_path)
+    assert (code, f"it was renamed {name}.aside-1" in out) == (0, True)
+    aside = place.with_name(f"{name}.aside-1")
+    assert aside.exists()
+    aside.unlink() if aside.is_file() else aside.rmdir()
+    assert seen(tmp_path / "run") == whole
+
+
+def test_a_directory_in_the_place_of_the_evidence_is_an_error_that_names_it(
+    tmp_path: Path, whole: dict[str, object]
+) -> None:
+    config = write_tiny_run(tmp_path)
+    assert in_a_process("train", config, "limits.calls=1", cwd=tmp_path)[0] == 14
+    place, kept = tmp_path / "run" / "evidence.sqlite", tmp_path / "kept"
+    place.rename(kept)
+    place.mkdir()
     code, out, error = in_a_process("train", config, cwd=tmp_path)
     assert (code, "Traceback" in out + error) == (1, False), error
-    assert error.startswith("error: ") and name in error
-    place.unlink() if place.is_file() else place.rmdir()
-    if kept.exists():
-        kept.rename(place)
+    assert error.startswith("error: ") and "evidence.sqlite" in error
+    place.rmdir()
+    kept.rename(place)
     assert in_a_process("train", config, cwd=tmp_path)[0] == 0
     assert seen(tmp_path / "run") == whole
 

@@ -11,12 +11,13 @@ from signal import SIGKILL
 from typing import Any
 
 import pytest
-from tests.support.children import fork_until, processes
+from tests.support.children import fork_until, fork_until_the_baseline, processes
 from tests.support.commands import in_a_process
 from tests.support.runs import SMALL, contents, read_json, views, write_run
 
 from skillopt.api import train
 from skillopt.config.load import load_config
+from skillopt.errors import RunDirectoryError
 from skillopt.events import Event, RunEnded, RunStarted
 from skillopt.run.evidence import EvidenceStore
 from skillopt.run.outcome import Outcome
@@ -130,20 +131,24 @@ async def test_rollouts_of_tasks_that_are_no_more_do_not_match(tmp_path: Path) -
     assert told[0].matching["replies"] == told[0].shared["replies"] > 0
 
 
-def test_a_killed_run_is_shared_with_what_its_log_holds(tmp_path: Path) -> None:
-    """The write-ahead log that a killed process leaves is read, and neither it nor the database is changed."""
+@pytest.mark.parametrize("index", [True, False])
+def test_a_killed_run_is_shared_with_what_its_log_holds(tmp_path: Path, *, index: bool) -> None:
+    """The write-ahead log that a killed process leaves is read, and nothing is changed, with an index or without."""
     config = write_run(tmp_path)
 
     def copy_it_as_a_kill_would_leave_it(event: Event) -> None:
         if isinstance(event, RunEnded):
             shutil.copytree(tmp_path / "run", tmp_path / "killed")
+            (tmp_path / "killed" / "run.lock.json").unlink()
 
     asyncio.run(train(config, subscribers=[copy_it_as_a_kill_would_leave_it]))
-    before = {name: data for name, data in contents(tmp_path / "killed").items() if not name.endswith("-shm")}
+    if not index:
+        (tmp_path / "killed" / "evidence.sqlite-shm").unlink()
+    before = contents(tmp_path / "killed")
     assert before["evidence.sqlite-wal"]
     fork = asyncio.run(train(config, [f"env.out_root={tmp_path / 'killed'}"], fork=tmp_path / "fork"))
-    after = {name: data for name, data in contents(tmp_path / "killed").items() if not name.endswith("-shm")}
-    assert after == before
+    assert contents(tmp_path / "killed") == before
+    assert not list((tmp_path / "fork").glob("evidence.fork*"))
     assert sum(spent.usage.calls for spent in fork.bill.values()) == 0
 
 
@@ -182,6 +187,38 @@ def test_killed_while_copying_the_same_command_goes_on(tmp_path: Path, moment: s
     fork = asyncio.run(train(config, fork=tmp_path / "fork"))
     assert forked_views(fork.directory) == fresh_views(whole)
     assert not list((tmp_path / "fork").glob("evidence.fork*"))
+
+
+def test_killed_after_a_baseline_that_was_shared_the_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
+    """It has paid nothing yet, and shows a baseline all the same: neither lost nor anybody's."""
+    config = write_run(tmp_path)
+    asyncio.run(train(config))
+    fresh = asyncio.run(train(config, [OTHER, f"env.out_root={tmp_path / 'fresh'}"])).directory
+    process = processes().Process(target=fork_until_the_baseline, args=(config, tmp_path / "fork", [OTHER]))
+    process.start()
+    process.join()
+    assert process.exitcode == -SIGKILL
+    with EvidenceStore(tmp_path / "fork" / "evidence.sqlite") as evidence:
+        assert evidence.payments() == ()
+    with pytest.raises(RunDirectoryError, match=r"optimizer\.learning_rate: 1 -> 2"):
+        asyncio.run(train(config, fork=tmp_path / "fork"))
+    fork = asyncio.run(train(config, [OTHER], fork=tmp_path / "fork"))
+    assert forked_views(fork.directory) == fresh_views(fresh)
+
+
+async def test_a_fork_that_pays_nothing_starts_as_often_as_one_likes_and_belongs_to_its_settings(
+    tmp_path: Path,
+) -> None:
+    config = write_run(tmp_path)
+    await train(config)
+    first = await train(config, fork=tmp_path / "fork")
+    assert sum(spent.usage.calls for spent in first.bill.values()) == 0
+    before = views(tmp_path / "fork")
+    assert await train(config, fork=tmp_path / "fork") == first
+    assert await train(tmp_path / "fork" / "config.yaml") == first
+    with pytest.raises(RunDirectoryError, match=r"optimizer\.learning_rate: 2 -> 1"):
+        await train(config, [OTHER], fork=tmp_path / "fork")
+    assert views(tmp_path / "fork") == before
 
 
 def test_the_command_forks_and_says_what_it_saved(tmp_path: Path) -> None:

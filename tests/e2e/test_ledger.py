@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import itertools
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from tests.support.runs import SMALL, read_json, write_run
 from skillopt.api import evaluate, train
 from skillopt.config.load import load_config
 from skillopt.run.outcome import EndState, Outcome
+from skillopt.run.recovery import recover
 from skillopt.run.setup import prepare
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Call, Fault
@@ -96,3 +99,34 @@ async def test_a_training_that_a_limit_ended_has_its_rows_and_going_on_has_all(t
     whole = await train(write_run(tmp_path / "whole", settings=PRICED))
     ledgers = [(outcome.directory / "ledger.csv").read_bytes() for outcome in (gone_on, whole)]
     assert ledgers[0] == ledgers[1]
+
+
+@pytest.mark.parametrize("damaged", ["UPDATE {} SET checksum = ''", "DELETE FROM {}"])
+@pytest.mark.parametrize("table", ["replies", "rollouts, trajectories"])
+async def test_what_was_lost_and_paid_again_is_used_once(tmp_path: Path, table: str, damaged: str) -> None:
+    config = write_run(tmp_path, settings=PRICED)
+    whole = await train(config)
+    calls = len(rows(whole))
+    with closing(sqlite3.connect(whole.directory / "evidence.sqlite")) as evidence:
+        for name in table.split(", "):
+            evidence.execute(f"{damaged.format(name)} WHERE rowid % 3 = 1")
+        evidence.commit()
+    recover(whole.directory)
+    again = await train(config)
+    assert sum(row["used"] == "no" for row in rows(again)) == len(rows(again)) - calls > 0
+    assert_it_is_what_the_reports_say(again)
+
+
+async def test_the_ledger_of_a_run_of_the_oldest_format_lists_each_call_once(tmp_path: Path) -> None:
+    """Its payments did not tell what they were for."""
+    config = write_run(tmp_path, settings=PRICED)
+    whole = await train(config)
+    ledger = (whole.directory / "ledger.csv").read_bytes()
+    with closing(sqlite3.connect(whole.directory / "evidence.sqlite")) as evidence:
+        for table in ("replies", "rollouts", "trajectories", "payments", "given_up", "meta"):
+            for column in ("checksum", "origin", *(("key", "useful") if table == "payments" else ())):
+                if column in {row[1] for row in evidence.execute(f"PRAGMA table_info({table})")}:
+                    evidence.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        evidence.execute("UPDATE meta SET value = '1' WHERE name = 'format'")
+        evidence.commit()
+    assert ((await train(config)).directory / "ledger.csv").read_bytes() == ledger

@@ -59,6 +59,7 @@ async def test_at_a_limit_a_training_ends_in_order_and_a_higher_one_goes_on(
     stopped = await train(configured(tmp_path, {**PRICED, **in_flight, key: most}))
     assert stopped.state is EndState.LIMIT_REACHED
     assert f"{key} is {most:g}" in stopped.message
+    assert stopped.message.endswith("raise the limit and run the same command again to go on.")
     scope, _, amount = key.removeprefix("limits.").rpartition(".")
     costs = [call[amount] for role, calls in paid(stopped).items() if scope in ("", role) for call in calls]
     used = math.fsum(costs)

@@ -107,7 +107,7 @@ async def test_interrupted_at_many_calls_a_training_ends_in_order_and_goes_on_by
                 f"interrupted ({kind.name})\nWhat was recorded is kept: run the same command again to go on.\n"
             )
             if number:
-                assert "\ninterrupted: interrupted (" in command.out
+                assert "\ninterrupted (" in command.out
                 assert (tmp_path / "run" / "best_skill.md").exists()
             assert "Traceback" not in command.out + command.err
         at.number = -1
@@ -271,7 +271,7 @@ async def test_ctrl_c_on_a_terminal_reaches_the_run_and_not_the_server_of_its_mo
         written = await asyncio.to_thread(read_to_the_end, ours)
         code = await asyncio.to_thread(process.wait)
     assert code == 130, written
-    assert "interrupted: interrupted (SIGINT)" in written
+    assert "interrupted (SIGINT)" in written
     assert written.count("\x1b[?25l") <= written.count("\x1b[?25h"), "the cursor is shown again"
     assert read_json(tmp_path / "run" / "summary.json")["state"] == "interrupted"
     with pytest.raises(ProcessLookupError):

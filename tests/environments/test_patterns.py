@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt.environments import patterns
@@ -90,6 +90,35 @@ def test_what_is_no_expression_in_pythons_syntax_is_refused(pattern: str) -> Non
         (r"[a[b]", "["),
         (r"(a)(?(1)b|c)", "ab"),
         (r"(?i)straße", "STRASSE"),
+        (r"\N{EN DASH}", "\u2013"),
+        (r"[\N{EN DASH}-\N{EM DASH}]", "\u2014"),
+        (r"(a)\1\07\101", "aa\x07A"),
+        (r"\B", ""),
+        (r"(?a)\B", ""),
+        ("(?x)\\0 1", "\x001"),
+        (r"\N{EN DASH}{2}", "\u2013\u2013"),
+        ("(?x) a # [ a comment (\n b [[] ", "ab["),
+        ("(?x) a # { ] \\\n{2}", "aa"),
+        ("(?x)a{ 2}", "aa"),
+        ("(?x)a{ 2}", "a{2}"),
+        ("(?x)(a)\\1 2", "aa2"),
+        ("(?x)a\xa0b\u2028c", "ab c"),
+        ("(?x)a\xa0b\u2028c", "a\xa0b\u2028c"),
+        ("(?x)[ #]\\#\\ ", " # "),
+        (r"a(?#[)b[c]", "abc"),
+        (r"(a)\1(?#x\)y)2", "aa2"),
+        (r"\w+", "a\u0301"),
+        (r"\w\W", "a\u0301"),
+        (r"[^\W\d]+", "a\u0301"),
+        (r"[\W_]+", "\u0301_"),
+        (r"[\w-]+", "²-"),
+        (r"[^\w]", "²"),
+        (r"\s[\s][^\S\n]", "\x1c\x1d\x1e"),
+        (r"a\b\u0301\B.", "a\u0301-"),
+        (r"(?a)\w[\w]\s\b", "ab "),
+        (r"(?a)\w", "é"),
+        (r"[\s\S]+", "a\n\x1c"),
+        (r"[^\W\w]|b", "b"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")
@@ -116,3 +145,44 @@ def test_the_last_match_counts_and_its_first_group_where_it_took_part() -> None:
     assert last_match(r"\d", "1 2 3") == "3"
     assert last_match(r"(a)|b", "a b") == "b"
     assert last_match(r"c", "a b") == ""
+
+
+SIGNS = r"ab[]()|*+?^$.-{},12 #:\n"
+LONGER = (
+    *(r"\w", r"\W", r"\s", r"\S", r"\d", r"\b", r"\B", r"\1", r"\[", r"\x41"),
+    *("(?#", "(?:", "(?P<n>", "(?!", "(?<=", "(?x)", "(?i)", "(?a)"),
+    *(r"\N{EN DASH}", r"\N{LATIN SMALL LETTER A}", "\n", "\u0301", "\xa0", "\xe9"),
+    *("[^", r"[\w-]", r"[^\W_]", r"[\s\S]", "# a ["),
+)
+PARTS = st.sampled_from((*SIGNS, *LONGER))
+
+
+@settings(max_examples=500)
+@given(
+    st.sampled_from(["", "(?x)", "(?i)", "(?a)", "(?ix)", "(?s)", "(?m)"]),
+    st.lists(PARTS, max_size=9).map("".join),
+    st.text("abAB1_- #[]{}\n\x1c\u0301\xa0é²\u2013", max_size=5),
+)
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_so_does_any_with_flags_classes_comments_and_names(flags: str, pattern: str, text: str) -> None:
+    try:
+        whole = re.fullmatch(flags + pattern, text)
+        part = re.search(flags + pattern, text)
+    except (re.error, OverflowError, RecursionError):
+        with pytest.raises(ValueError):
+            check_pattern(flags + pattern)
+    else:
+        assert matches(flags + pattern, text, whole=True) == (whole is not None)
+        assert matches(flags + pattern, text, whole=False) == (part is not None)
+
+
+@pytest.mark.parametrize("pattern", ["(?x:a b)", "(?-x:a)", "(?a:\\w)", "(?i-x: a)"])
+def test_flags_for_a_part_that_would_be_read_in_another_way_are_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"flags a, u and x hold for all of it or not at all.*\(\?x\)"):
+        check_pattern(pattern)
+
+
+def test_one_that_is_large_behind_space_or_a_comment_is_refused_too() -> None:
+    for between in (" ", "# x\n", "(?#x)"):
+        with pytest.raises(ValueError, match="more than 100,000 parts"):
+            check_pattern(f"(?x)(a{{1000}}){between}{{1000}}")

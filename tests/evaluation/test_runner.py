@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import math
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -489,3 +493,34 @@ async def test_what_foreign_code_does_to_a_task_reaches_no_later_score(store: Ev
     for text in ("", "Another skill.\n"):
         (rollout,) = await watched.measure(Skill.parse(text), tasks)
         assert rollout.score is not None and rollout.score.hard == 0
+
+
+async def test_a_call_that_was_given_up_on_disturbs_no_program_that_has_moved_on(
+    store: EvidenceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it changed is put back when it is given up, and not once more when it ends."""
+    ends, threads = threading.Event(), list[threading.Thread]()
+    for name in ("home", "away", "elsewhere"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "home")
+    streams = sys.stdout
+
+    class Hangs(QuestionAnswering):
+        def score(self, task: Task, trajectory: Trajectory) -> Score:
+            threads.append(threading.current_thread())
+            os.chdir(tmp_path / "away")
+            sys.stdout = io.StringIO()
+            ends.wait()
+            return super().score(task, trajectory)
+
+    environment = Hangs(QuestionAnsweringSettings())
+    (rollout,) = await Watched(store, environment=environment, environment_seconds=0.2).measure(tasks=TASKS[:1])
+    assert not rollout.measured
+    assert (Path.cwd(), sys.stdout) == (tmp_path / "home", streams)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    own = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", own)
+    ends.set()
+    for thread in threads:
+        thread.join()
+    assert (Path.cwd(), sys.stdout) == (tmp_path / "elsewhere", own)

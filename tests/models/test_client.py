@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import tracemalloc
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,8 +15,9 @@ from aiohttp.test_utils import TestServer
 from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, FatalModelError, ModelError, RateLimitError, TransientModelError
 from skillopt.models.base import ChatRequest, ReplySchema
-from skillopt.models.client import CompatibleClient
+from skillopt.models.client import MOST_ANSWER_BYTES, CompatibleClient
 from skillopt.models.wire import Dialect
+from skillopt.skill.size import estimate_tokens
 from skillopt.types import Message, Place, Usage
 
 KEY = "sk-test-0123456789abcdefghijklmnopqrstuv"
@@ -222,7 +225,29 @@ async def test_a_success_without_a_reply_is_a_transient_error(body: str):
     """F3, F53: known error shapes and garbage are errors, never answers, whatever the status says."""
     error = await failure_of(answering(200, body))
     assert isinstance(error, TransientModelError)
+    assert error.paid == (0, 0, 0), "it may have been billed"
     assert len(str(error)) < 700
+
+
+USED = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 4}}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        json.dumps({"choices": [], "usage": USED}),
+        json.dumps({"choices": [{"message": {"content": "half"}, "finish_reason": "error"}], "usage": USED}),
+        json.dumps({"error": {"message": "upstream fell over"}, "usage": USED}),
+        json.dumps({"error": {"message": "no such key", "code": 401}, "usage": USED}),
+    ],
+)
+async def test_an_error_of_an_answer_that_names_its_tokens_tells_what_was_paid(body: str):
+    assert (await failure_of(answering(200, body))).paid == (6, 4, 3)
+
+
+@pytest.mark.parametrize("status", [302, 401, 429, 500])
+async def test_what_is_refused_costs_nothing(status: int):
+    assert (await failure_of(answering(status, {"error": {"message": "no"}, "usage": USED}))).paid is None
 
 
 @pytest.mark.parametrize(
@@ -296,6 +321,17 @@ async def test_a_server_that_is_not_running_is_transient_and_says_what_to_look_a
         ) as caught:
             await client.reply(REQUEST)
     assert "Is the server running" in caught.value.hint
+    assert caught.value.message == (
+        f"compatible:small: cannot connect to http://127.0.0.1:{unused_tcp_port}/v1: Connection refused"
+    )
+
+
+async def test_why_a_server_with_two_addresses_is_not_reached_is_said_once(unused_tcp_port: int):
+    async with client_of(f"http://localhost:{unused_tcp_port}/v1") as client:
+        with pytest.raises(TransientModelError) as caught:
+            await client.reply(REQUEST)
+    assert caught.value.message.endswith("/v1: Connection refused")
+    assert caught.value.message.count("onnect") == 2
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -497,3 +533,70 @@ async def test_a_redirect_that_names_the_key_shows_it_to_nobody():
             await client.reply(REQUEST)
     assert "[key]" in str(caught.value)
     assert KEY not in str(caught.value)
+
+
+def packed_blanks(megabytes: int, encoding: str) -> bytes:
+    """Return so many megabytes of blanks as a server may send them: a small part of their size."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31 if encoding == "gzip" else 15)
+    return b"".join(packer.compress(b" " * 2**20) for _ in range(megabytes)) + packer.flush()
+
+
+@pytest.mark.parametrize("status", [200, 401])
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_an_answer_that_unpacks_without_end_takes_little_memory(encoding: str, status: int):
+    """More 18: nothing that a server sends can fill the memory, whatever its status."""
+    bomb = packed_blanks(128, encoding)
+
+    async def explode(_: web.Request) -> web.Response:
+        return web.Response(status=status, body=bomb, headers={"Content-Encoding": encoding})
+
+    tracemalloc.start()
+    try:
+        error = await failure_of(explode)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 6 * MOST_ANSWER_BYTES
+    assert isinstance(error, TransientModelError if status == 200 else FatalModelError)
+    assert ("larger than 16 MB" in error.message) == (status == 200)
+
+
+async def test_an_answer_without_end_is_not_read_on():
+    """More 18: the server sees the connection closed soon after the bound, and the next call is a fresh one."""
+    sent = 0
+    closed = asyncio.Event()
+
+    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n")
+        try:
+            while sent < 1_000_000_000:
+                writer.write(b" " * 2**18)
+                await writer.drain()
+                sent += 2**18
+        except ConnectionError:
+            closed.set()
+        writer.close()
+
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    async with server, client_of(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1") as client:
+        with pytest.raises(TransientModelError, match="compatible:small: the answer is larger than 16 MB"):
+            await client.reply(REQUEST)
+        await asyncio.wait_for(closed.wait(), 20)
+    assert MOST_ANSWER_BYTES <= sent < 4 * MOST_ANSWER_BYTES
+
+
+async def test_an_answer_as_large_as_one_may_be_is_read():
+    text = json.dumps(completion())
+    async with serving(answering(200, text.ljust(MOST_ANSWER_BYTES))) as url, client_of(url) as client:
+        assert (await client.reply(REQUEST)).text == "4"
+
+
+@pytest.mark.parametrize("usage", [None, {}, [], {"prompt_tokens": -5, "completion_tokens": 1e308}])
+async def test_a_server_that_does_not_count_tokens_is_counted_by_an_estimate(usage: object):
+    """Else no limit of tokens or dollars would hold."""
+    body = {**completion("The answer is four."), "usage": usage}
+    asked = sum(estimate_tokens(message.content) for message in REQUEST.messages)
+    async with serving(answering(200, body)) as url, client_of(url) as client:
+        reply = await client.reply(REQUEST)
+    assert reply.usage == Usage(1, asked, 0, estimate_tokens("The answer is four."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -16,20 +16,22 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from skillopt.config.model_settings import RoleSettings
+from skillopt.config.model_settings import ModelSettings, RoleSettings
 from skillopt.errors import FatalModelError, ModelError, TransientModelError
 from skillopt.models.answers import AnsweringModel
 from skillopt.models.base import ChatModel, ChatRequest
-from skillopt.models.client import CompatibleClient
+from skillopt.models.client import MOST_ANSWER_BYTES, CompatibleClient
 from skillopt.models.failure_table import TABLE, Row, Treatment, row_of
 from skillopt.models.limiter import LimitedModel, Limiter
+from skillopt.models.meter import MeteredModel, Payment
+from skillopt.models.prices import Prices
 from skillopt.models.retry import RetryingModel
 from skillopt.models.structured import ask
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Fault, scripted
 from skillopt.simulation.world import World
 from skillopt.step.replies import EditsReply
-from skillopt.types import Message, Place, Role
+from skillopt.types import Message, Place, Role, Usage
 
 WORLD = World(7)
 TASK = WORLD.tasks[0]
@@ -45,6 +47,7 @@ DRIVES: dict[str, Sequence[Fault]] = {
         Fault("status", 429, retry_after=WAIT),
         Fault("status", 429, retry_after="Wed, 21 Oct 2099 07:28:00 GMT"),
         Fault("status", 429, retry_after="86400"),
+        Fault("status", 429, retry_after="1000000000"),
     ],
     "429 whose code says that the account is empty": [Fault("status", 429, error_type="insufficient_quota")],
     "408, 409, 425 or 5xx with Retry-After": [
@@ -72,7 +75,9 @@ DRIVES: dict[str, Sequence[Fault]] = {
 }
 """What drives a row that no status drives by itself."""
 
-BY_OTHER_SERVERS = {"no server at the address", "a certificate that is not trusted"}
+TOO_LARGE = "an answer larger than 16 MB, of which no more is read"
+
+BY_OTHER_SERVERS = {"no server at the address", "a certificate that is not trusted", TOO_LARGE}
 """Rows with a test of their own below."""
 
 
@@ -89,6 +94,9 @@ class Seen:
     said: str = ""
     paused: list[float] = field(default_factory=list)
     allowed: int = CONCURRENCY
+    in_vain: list[Usage] = field(default_factory=list[Usage])
+    asked: int = 0
+    paid: int = 0
 
 
 class Asking:
@@ -100,8 +108,11 @@ class Asking:
         self.now = 0.0
         self.paused: list[float] = []
         self.retries = 0
+        self.payments: list[Payment] = []
+        prices = Prices(ModelSettings(optimizer=settings, target=settings), on=date(2026, 1, 1))
+        self.metered = MeteredModel(self.client, self.payments.append, role=role, prices=prices)
         self.limiter = Limiter(CONCURRENCY, clock=lambda: self.now, sleep=self._pause)
-        limited = LimitedModel(self.client, self.limiter)
+        limited = LimitedModel(self.metered, self.limiter)
         inner: ChatModel = AnsweringModel(limited) if role == "target" else limited
         self.model = RetryingModel(inner, 3, seed=1, sleep=self._back_off)
         self.role = role
@@ -132,6 +143,8 @@ async def see(role: Role, *faults: Fault | None, patience: float = 20.0) -> Seen
             seen.error = error
         await asking.client.close()
         bodies = [call.body for call in server.calls]
+    seen.in_vain = [payment.usage for payment in asking.payments if not payment.useful]
+    seen.asked, seen.paid = len(bodies), len(asking.payments)
     seen.paused, seen.allowed = asking.paused, asking.limiter.allowed
     if isinstance(seen.error, FatalModelError) and len(bodies) == 1:
         seen.treatment = Treatment.STOP
@@ -166,6 +179,18 @@ async def test_what_the_table_says_is_what_is_done(row: Row, fault: Fault, role:
         assert seen.said == fair.said
 
 
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [pytest.param(row, fault, id=f"{row.happens}-{fault}") for row in TABLE for fault in faults_of(row)],
+)
+async def test_what_began_as_a_success_is_a_paid_call_and_nothing_else_is(row: Row, fault: Fault) -> None:
+    """A generation that broke off is billed: not to count it would let a run pay beyond its limits without a word."""
+    seen = await see("target", fault, patience=0.5 if fault.kind in ("hang", "stalled_body") else 20.0)
+    assert seen.paid == seen.asked - (not row.paid)
+    if fault.kind == "broken_off":
+        assert [usage.output_tokens > 0 for usage in seen.in_vain] == [True]
+
+
 def test_every_row_is_driven_and_has_its_own_words() -> None:
     driven = {row.happens for row in TABLE if faults_of(row)} | BY_OTHER_SERVERS
     assert [row.happens for row in TABLE if row.happens not in driven] == []
@@ -191,6 +216,29 @@ async def test_no_server_at_the_address_is_tried_again(unused_tcp_port: int, rol
         await asking.ask()
     await asking.client.close()
     assert (row.target, row.optimizer, asking.retries) == (Treatment.AGAIN, Treatment.AGAIN, 2)
+    assert (asking.limiter.allowed, asking.paused) == (CONCURRENCY, [])
+
+
+@pytest.mark.parametrize("role", ["target", "optimizer"])
+async def test_an_answer_that_is_too_large_is_tried_again(role: Role) -> None:
+    asked: list[str] = []
+
+    async def flood(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(body=b" " * (MOST_ANSWER_BYTES + 1), content_type="application/json")
+
+    application = web.Application()
+    application.router.add_post("/v1/chat/completions", flood)
+    async with TestServer(application) as server:
+        asking = Asking(role, str(server.make_url("/v1")))
+        with pytest.raises(TransientModelError, match=f"larger than {MOST_ANSWER_BYTES // 2**20} MB"):
+            await asking.ask()
+        await asking.client.close()
+    row = next(row for row in TABLE if row.happens == TOO_LARGE)
+    assert f"{MOST_ANSWER_BYTES // 2**20} MB" in row.happens
+    assert (row.target, row.optimizer, asking.retries, len(asked)) == (Treatment.AGAIN, Treatment.AGAIN, 2, 3)
+    assert row.paid
+    assert len(asking.payments) == 3
     assert (asking.limiter.allowed, asking.paused) == (CONCURRENCY, [])
 
 

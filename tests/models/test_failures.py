@@ -14,6 +14,7 @@ from yarl import URL
 
 from skillopt.errors import FatalModelError, RateLimitError, TransientModelError
 from skillopt.models.failures import Reporter, asked_wait, provider_words, shown_address, status_of
+from skillopt.models.retry import MAX_RETRY_AFTER, asked_pause
 
 KEY = "sk-proj-0123456789abcdefghijklmnop/+=="
 REPORTER = Reporter("openai:m", "http://h/v1", "OPENAI_API_KEY", (KEY,))
@@ -32,12 +33,25 @@ NOW = 1_800_000_000.0
         ({"Retry-After": "soon"}, None),
         ({"Retry-After": "-3"}, None),
         ({"Retry-After": "nan"}, None),
-        ({"Retry-After": "9" * 400}, None),
+        ({"Retry-After": "1000000000"}, 1e9),
+        ({"Retry-After": "9" * 400}, 1e9),
+        ({"Retry-After": f"{'9' * 400}.5"}, 1e9),
+        ({"Retry-After": "1e999"}, 1e9),
+        ({"Retry-After": ".5"}, 0.5),
+        ({"Retry-After": "inf"}, None),
+        ({"retry-after-ms": "9" * 400}, 1e6),
         ({"Retry-After": ""}, None),
     ],
 )
 def test_the_wait_a_server_asks_for_is_read_in_every_form(headers: dict[str, str], seconds: float | None):
     assert asked_wait(headers, now=NOW) == seconds
+
+
+@given(st.integers(min_value=300) | st.floats(min_value=300.0, allow_infinity=False))
+def test_any_number_above_the_longest_wait_counts_as_the_longest(seconds: float):
+    error = REPORTER.refusal(503, "busy", wait=asked_wait({"Retry-After": str(seconds)}, now=NOW))
+    assert isinstance(error, TransientModelError)
+    assert asked_pause(error) == MAX_RETRY_AFTER == 300.0
 
 
 @given(st.text())

@@ -115,6 +115,7 @@ class Talkative:
     def __init__(self) -> None:
         self.closed = 0
         self.fails = False
+        self.paid: tuple[int, int, int] | None = None
 
     @property
     def identity(self) -> Mapping[str, JsonValue]:
@@ -122,14 +123,16 @@ class Talkative:
 
     async def reply(self, request: ChatRequest) -> ChatReply:
         if self.fails:
-            raise TransientModelError("busy")
+            error = TransientModelError("busy")
+            error.paid = self.paid
+            raise error
         return ChatReply("", usage=Usage(1, fresh_tokens=1_000_000))
 
     async def close(self) -> None:
         self.closed += 1
 
 
-async def test_each_paid_reply_is_counted_with_its_price_and_a_failed_call_is_not() -> None:
+async def test_each_paid_reply_is_counted_with_its_price_and_a_failed_call_where_it_may_be_billed() -> None:
     price = PriceSettings(input=2.0, output=0.0)
     models = ModelSettings(
         optimizer=RoleSettings(name="vendor-x:foo", price=price), target=RoleSettings(name="vendor-x:foo")
@@ -149,8 +152,11 @@ async def test_each_paid_reply_is_counted_with_its_price_and_a_failed_call_is_no
     model.fails = True
     with pytest.raises(TransientModelError):
         await target.reply(request)
+    model.paid = (7, 0, 3)
+    with pytest.raises(TransientModelError):
+        await target.reply(request)
+    assert meter.total("target").usage == Usage(2, fresh_tokens=1_000_007, output_tokens=3)
     assert meter.total("optimizer") == Spending(Usage(2, fresh_tokens=2_000_000), 4.0)
-    assert meter.total("target") == Spending(Usage(1, fresh_tokens=1_000_000), None)
     assert optimizer.identity == model.identity
     await optimizer.close()
     assert model.closed == 1

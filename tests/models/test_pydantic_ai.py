@@ -208,6 +208,7 @@ async def test_garbage_from_a_vendor_is_a_model_error(body: str):
 
     error = await failure_of(handle)
     assert isinstance(error, TransientModelError)
+    assert error.paid == (0, 0, 0), "it may have been billed"
 
 
 async def test_a_vendor_that_is_not_there_is_transient(unused_tcp_port: int):

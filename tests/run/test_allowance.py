@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from skillopt.concurrency import map_ordered
 from skillopt.config.limit_settings import LimitSettings
 from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
-from skillopt.errors import Interrupted, LimitReached, RunDirectoryError
+from skillopt.errors import Interrupted, LimitReached, RunDirectoryError, TransientModelError
 from skillopt.interruption import Interruption, interruptible
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.meter import Meter, MeteredModel, Payment
@@ -105,6 +105,46 @@ async def test_a_limit_of_tokens_is_exceeded_by_less_than_one_calls_own_cost(
     assert bill.used().tokens >= min(limit, whole), "what is below the limit may be used"
 
 
+@given(
+    limit=st.integers(1, 400_000),
+    first=st.integers(1, 30_000),
+    later=st.lists(st.floats(0.01, 4.0), min_size=1, max_size=25),
+    amount=st.sampled_from(["tokens", "dollars"]),
+)
+async def test_so_it_is_with_heavy_replies_whose_length_nothing_bounds(
+    limit: int, first: int, later: list[float], amount: str
+) -> None:
+    """No reply is more than four times as long as the first, which is the longest that is known before the others."""
+    costs = [first, *(max(1, int(times * first)) for times in later)]
+    if amount == "tokens":
+        bill = Bill({"tokens": limit})
+        await bill.calls(costs)
+        assert bill.used().tokens < limit + max(costs) + PROMPT_TOKENS
+    else:
+        bill = Bill({"dollars": limit / 1e6})
+        await bill.calls(costs)
+        assert (bill.meter.total().dollars or 0.0) < (limit + 2.0 * max(costs) + PROMPT_TOKENS) / 1e6 + 1e-9
+
+
+async def test_nothing_is_begun_beside_the_first_call_of_a_role_that_nothing_bounds() -> None:
+    """With a limit far away: its reply may still be longer than all that is left."""
+    bill = Bill({"tokens": 10**9})
+    asked = [bill.calls([10] * 3, role="target"), bill.calls([10] * 3, role="optimizer")]
+    first = asyncio.gather(*asked)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert (bill.in_flight, bill.most_in_flight) == (1, 1)
+    await first
+    assert bill.most_in_flight > 1, "both have answered"
+
+
+async def test_a_limit_of_calls_does_not_hold_the_first_ones_back() -> None:
+    bill = Bill({"calls": 100})
+    await bill.calls([30_000] * 8)
+    assert bill.most_in_flight == 8
+
+
 @given(cents=st.integers(1, 400), costs=st.lists(st.integers(1, 900_000), min_size=1, max_size=10))
 async def test_so_is_a_limit_of_dollars(cents: int, costs: list[int]) -> None:
     bill = Bill({"dollars": cents / 100}, reply_tokens=900_000)
@@ -116,9 +156,9 @@ async def test_so_is_a_limit_of_dollars(cents: int, costs: list[int]) -> None:
 
 async def test_far_from_a_limit_calls_run_side_by_side_and_close_to_it_one_by_one() -> None:
     far, close = Bill({"tokens": 1_000_000}), Bill({"tokens": 5_000})
-    await far.calls([10] * 8)
-    await close.calls([10] * 8)
-    assert (far.most_in_flight, close.most_in_flight) == (8, 1)
+    await far.calls([10] * 9)
+    await close.calls([10] * 9)
+    assert (far.most_in_flight, close.most_in_flight) == (8, 1), "the first of them told how long replies are"
 
 
 async def test_a_limit_of_one_role_does_not_bind_the_other() -> None:
@@ -151,6 +191,25 @@ async def test_a_call_that_fails_or_is_cancelled_gives_its_room_back() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await bill.calls([1]) == []
+
+
+class BreaksOff(Answering):
+    """A model whose answers break off, and are billed."""
+
+    async def reply(self, request: ChatRequest) -> ChatReply:
+        error = TransientModelError("broke off")
+        error.paid = (PROMPT_TOKENS, 0, (await super().reply(request)).usage.output_tokens)
+        raise error
+
+
+@pytest.mark.parametrize("limits", [{"calls": 5}, {"tokens": 5_000}])
+async def test_answers_that_broke_off_count(limits: dict[str, int]) -> None:
+    bill = Bill(limits)
+    inside = MeteredModel(BreaksOff(bill, 1_000), bill.pay, role="target", prices=PRICES)
+    model = AllowedModel(inside, bill.allowance, role="target")
+    done = await asyncio.gather(*(model.reply(REQUEST) for _ in range(50)), return_exceptions=True)
+    assert sum(isinstance(error, TransientModelError) for error in done) == bill.used().calls == 5
+    assert sum(isinstance(error, LimitReached) for error in done) == 45
 
 
 class Begun(ChatModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -159,8 +160,22 @@ def test_a_log_that_was_moved_away_is_an_error_ahead_of_what_would_be_lost(tmp_p
     assert [row["message"] for row in lines(run / "events.jsonl")] == ["one", "three"]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
-def test_a_full_disk_is_one_error_and_closing_the_log_adds_none() -> None:
-    with EventLog(Path("/dev/full")) as log, pytest.raises(RunDirectoryError, match="No space left") as caught:
-        log.emit(Warned("one"))
+def test_a_full_disk_is_one_error_and_closing_the_log_adds_none(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with EventLog(tmp_path / "events.jsonl") as log:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+        try:
+            with pytest.raises(RunDirectoryError, match="File too large") as caught:
+                log.emit(Warned("one"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "Make room" in caught.value.hint
+    assert (tmp_path / "events.jsonl").stat().st_size == 10
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_log_that_is_a_named_pipe_is_an_error_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "events.jsonl")
+    with pytest.raises(RunDirectoryError, match=r"events\.jsonl cannot be written: it is no regular file"):
+        EventLog(tmp_path / "events.jsonl")

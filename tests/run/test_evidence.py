@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -348,6 +349,16 @@ def test_payments_are_kept_as_they_were_made_and_one_after_the_other(tmp_path: P
         assert store.empty, "a payment without a record answers nothing"
 
 
+def test_what_was_given_up_elsewhere_does_not_come_here_by_a_flipped_bit(path: Path) -> None:
+    with EvidenceStore(path) as store:
+        store.put_given_up("k", Place("gate", 1, 2), Failure("timeout", "gate", "E", "m"))
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE given_up SET step = 3")
+    connection.close()
+    with EvidenceStore(path) as store, pytest.raises(RunDirectoryError, match="damaged record, in given_up"):
+        store.get_given_up("k", Place("gate", 1, 3))
+
+
 def test_a_note_can_be_forgotten() -> None:
     with EvidenceStore(Path(":memory:")) as evidence:
         evidence.put_meta("name", "value")
@@ -367,3 +378,29 @@ def test_what_is_written_into_a_directory_that_was_moved_is_an_error(tmp_path: P
             evidence.put_given_up("two", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
     with EvidenceStore(tmp_path / "elsewhere" / "evidence.sqlite") as evidence:
         assert evidence.get_given_up("two", Place("gate")) is not None
+
+
+def test_a_run_has_begun_with_a_record_of_its_own_or_with_a_baseline() -> None:
+    """What is shared by another run is none of its own, and is not nothing either."""
+    with EvidenceStore(Path(":memory:")) as evidence:
+        assert (evidence.empty, evidence.begun) == (True, False)
+        evidence.put_meta("timing of step 0", "{}")
+        assert (evidence.empty, evidence.begun) == (True, True), "a baseline"
+        evidence.remove_meta("timing of step 0")
+        evidence.put_payment(Payment("target", Place("eval"), Usage(1, 5, 0, 7), None))
+        assert not evidence.begun, "an evaluation begins no run"
+        evidence.put_given_up("one", Place("gate"), Failure("error", "target", "TimeoutError", "no answer"))
+        assert (evidence.empty, evidence.begun) == (False, True)
+
+
+def test_a_payment_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """Passed over without a word, it would be missing on the bill and in the limits."""
+    path = tmp_path / "evidence.sqlite"
+    with EvidenceStore(path) as evidence:
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE UNIQUE INDEX one_payment ON payments (role)")
+            other.commit()
+        payment = Payment("target", Place("gate"), Usage(1, 5, 0, 7), None)
+        evidence.put_payment(payment)
+        with pytest.raises(RunDirectoryError):
+            evidence.put_payment(payment)

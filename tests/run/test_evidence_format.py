@@ -11,7 +11,7 @@ from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply
 from skillopt.models.meter import Payment
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.evidence_format import FORMAT, checksum, known_format
+from skillopt.run.evidence_format import FORMAT, checksum, damage_advice, known_format, row_checksum
 from skillopt.types import Failure, Place, Usage
 
 FORMAT_1 = """
@@ -82,4 +82,9 @@ def test_an_upgrade_that_is_broken_off_leaves_the_older_file(old: Path) -> None:
 
 
 def test_a_checksum_knows_the_record_and_its_key() -> None:
+    assert row_checksum("replies", {"key": "a", "reply": "b"}) == checksum("a", "b")
     assert len({checksum(*pair) for pair in (("a", "b"), ("b", "a"), ("a", "c"), ("ab", ""))}) == 4
+
+
+def test_what_to_do_about_damage_names_the_directory_as_a_shell_reads_it() -> None:
+    assert "`skillopt recover 'runs/my run'`" in damage_advice(Path("runs/my run/evidence.sqlite"))

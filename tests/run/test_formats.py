@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.bench import OpenBench, appends, by_stage, rule
 from tests.support.runs import read_json, views, write_run
 
@@ -64,17 +67,70 @@ def test_a_missing_or_damaged_note_says_nothing(tmp_path: Path, text: str | None
     assert check_formats(tmp_path) == "same"
 
 
-@pytest.mark.parametrize("newer", [{"history.json": 99}, {"of_the_future.json": 1}], ids=["version", "kind"])
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+ANY_JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+NOTES = ANY_JSON | st.fixed_dictionaries(
+    {"formats": st.dictionaries(st.sampled_from(sorted(FORMATS)) | st.text(max_size=5), SCALARS, max_size=4)},
+    optional={"skillopt_version": ANY_JSON},
+)
+
+
+@given(note=NOTES)
+def test_whatever_a_note_holds_it_is_followed_or_refused_in_order(
+    tmp_path_factory: pytest.TempPathFactory, note: object
+) -> None:
+    directory = tmp_path_factory.getbasetemp()
+    (directory / "run.json").write_text(json.dumps(note), "utf-8")
+    try:
+        assert check_formats(directory) in ("same", "older")
+    except RunDirectoryError as error:
+        assert "not known" in error.message or "known is" in error.message
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("names", [("run.json", "history.json"), ("events.jsonl",)], ids=["views", "log"])
+async def test_a_named_pipe_in_the_place_of_a_file_of_a_run_never_keeps_a_training_waiting(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    directory = (await train(config)).directory
+    whole = views(directory)
+    for name in names:
+        (directory / name).unlink()
+        os.mkfifo(directory / name)
+    if "events.jsonl" in names:
+        with pytest.raises(RunDirectoryError, match="no regular file"):
+            await train(config)
+    else:
+        await train(config)
+    (directory / "events.jsonl").unlink()
+    assert views(directory) == whole
+
+
+@pytest.mark.parametrize(
+    ("newer", "told"),
+    [
+        ({"history.json": 99}, "history.json has version 99, known is 1"),
+        ({"of_the_future.json": 1}, "of_the_future.json is of a kind that is not known"),
+        ({"of_the_future.json": 0}, "of_the_future.json is of a kind that is not known"),
+    ],
+    ids=["version", "kind", "kind without a version"],
+)
 async def test_a_directory_of_a_newer_version_is_refused_and_left_as_it_is(
-    tmp_path: Path, newer: dict[str, int]
+    tmp_path: Path, newer: dict[str, int], told: str
 ) -> None:
     config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
     directory = (await train(config)).directory
     note = {"skillopt_version": "9.9.9", "formats": {**FORMATS, **newer}}
     (directory / "run.json").write_text(json.dumps(note), "utf-8")
     before = views(directory)
-    with pytest.raises(RunDirectoryError, match=r"newer SkillOpt \(9\.9\.9\): .*\.json has version") as refused:
+    with pytest.raises(RunDirectoryError, match=r"newer SkillOpt \(9\.9\.9\): ") as refused:
         await train(config)
+    assert refused.value.message.endswith(told)
     assert "another directory" in refused.value.hint
     assert views(directory) == before
 

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from tests.support.engine import engine_environment
 from tests.support.runs import SMALL, views, write_run
 
-from skillopt.api import train
+from skillopt.api import evaluate, train
 from skillopt.config.describe import kind_of_field, settings
 from skillopt.config.dump import flattened
 from skillopt.config.load import load_config
@@ -349,7 +349,7 @@ def test_what_only_a_model_knows_of_itself_counts(role: Role, before: Any, after
         with pytest.raises(RunDirectoryError) as refused:
             claim_models(evidence, models(after))
     assert str(refused.value).splitlines()[:2] == [
-        "the run directory belongs to a run with other models:",
+        "the run directory . belongs to a run with other models:",
         f"  model.{role}.{line}",
     ]
 
@@ -418,3 +418,42 @@ async def test_a_run_directory_that_was_moved_or_renamed_goes_on_without_paying(
         assert len(server.calls) == asked
         # The manifest names the data files by their paths.
         assert {**after, "split_manifest.json": b""} == {**before, "split_manifest.json": b""}
+
+
+async def test_a_run_without_a_note_of_which_it_was_is_known_by_its_views_or_refused(tmp_path: Path) -> None:
+    """F82: a page with the notes may be lost, and what was paid then belongs to a run all the same."""
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    run = (await train(config)).directory
+    before = views(run)
+
+    def forget() -> None:
+        with EvidenceStore(run / "evidence.sqlite") as evidence:
+            evidence.remove_meta("identity")
+
+    forget()
+    with pytest.raises(RunDirectoryError, match=r"no note of which run(.|\n)*--fork NEW_DIRECTORY"):
+        await train(config, ["evaluation.gate_metric=soft"])
+    assert views(run) == before
+    await train(config)
+    with pytest.raises(RunDirectoryError, match=r"gate_metric"):
+        await train(config, ["evaluation.gate_metric=soft"])
+    forget()
+    (run / "config.yaml").unlink()
+    with pytest.raises(RunDirectoryError, match="no note of which run"):
+        await train(config)
+    fork = await train(config, fork=tmp_path / "fork")
+    assert sum(spent.usage.calls for spent in fork.bill.values()) == 0
+
+
+async def test_what_an_evaluation_measured_belongs_to_nobody_yet(tmp_path: Path) -> None:
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    setup = prepare(load_config(config))
+    await evaluate(setup, [setup.seed_skill], setup.splits.val, directory=tmp_path / "run")
+    await train(config)
+
+
+async def test_who_is_refused_is_told_the_directory(tmp_path: Path) -> None:
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    run = (await train(config)).directory
+    with pytest.raises(RunDirectoryError, match=f"the run directory {run} belongs to a run with other settings"):
+        await train(config, ["train.seed=7"])

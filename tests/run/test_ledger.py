@@ -17,7 +17,7 @@ GATE, TEST = Place("gate", 1, 2), Place("test", 1, 9)
 
 
 def paid(key: str, place: Place = GATE, *, useful: bool = True, calls: int = 1) -> Payment:
-    return Payment("target", place, Usage(calls, 10, 20, 30), 0.5, key=key, useful=useful)
+    return Payment("target", place, Usage(calls, 10 * calls, 20 * calls, 30 * calls), 0.5, key=key, useful=useful)
 
 
 def use(key: str, place: Place = GATE) -> Use:
@@ -47,22 +47,51 @@ def test_what_an_evaluation_paid_is_evidence_for_the_run() -> None:
     assert sources(rows) == [("a", "paid", False), ("a", "evidence", True)]
 
 
-KEYS = st.sampled_from("abcd")
+def test_a_record_that_was_lost_and_paid_again_was_made_by_the_last_payments() -> None:
+    """Also where several calls make one record, as a harness with tools does."""
+    half = Use("target", GATE, "b", Usage(2, 20, 40, 60), 1.0)
+    rows = ledger([paid("a"), paid("b"), paid("b", TEST), paid("a", TEST), paid("b"), paid("b")], [use("a"), half])
+    assert sorted(sources(rows)) == [
+        *(("a", "paid", False), ("a", "paid", True)),
+        *(("b", "paid", False), ("b", "paid", False), ("b", "paid", True), ("b", "paid", True)),
+    ]
+
+
+def test_payments_that_do_not_come_to_what_was_used_are_not_its() -> None:
+    """Some of them were lost: who paid the record is not known any more."""
+    rows = ledger([paid("a")], [Use("target", GATE, "a", Usage(2, 20, 40, 60), 1.0)])
+    assert sources(rows) == [("a", "paid", False), ("a", "evidence", True)]
+
+
+def test_payments_of_the_oldest_format_are_known_by_who_was_asked_where_and_how_much() -> None:
+    repeat = Place("gate", 1, 2, attempt=1)
+    payments = [paid("", repeat), paid("", GATE, calls=2), paid("", TEST)]
+    rows = ledger(payments, [use("a"), use("b", Place("gate", 1, 3))])
+    assert sorted(sources(rows)) == [
+        *(("", "paid", False), ("", "paid", False)),
+        *(("a", "paid", True), ("b", "evidence", True)),
+    ]
+
+
+KEYS = st.sampled_from(["a", "b", "c", ""])
 PLACES = st.sampled_from([GATE, TEST, Place("eval")])
 
 
+def used(key: str, place: Place, calls: int) -> Use:
+    return Use("target", place, key, Usage(calls, 10 * calls, 20 * calls, 30 * calls), 0.5)
+
+
 @given(
-    st.lists(st.builds(paid, KEYS, PLACES, useful=st.just(False)), max_size=6),
-    st.lists(st.builds(paid, KEYS, PLACES), max_size=4, unique_by=lambda payment: payment.key),
-    st.lists(st.builds(use, KEYS), max_size=4, unique_by=lambda use: use.key),
+    st.lists(st.builds(paid, KEYS, PLACES, useful=st.booleans(), calls=st.integers(1, 2)), max_size=12),
+    st.lists(
+        st.builds(used, st.sampled_from("abcd"), PLACES, st.integers(1, 3)), max_size=4, unique_by=lambda use: use.key
+    ),
 )
-def test_its_sums_are_the_bill_and_what_was_used(
-    useless: list[Payment], useful: list[Payment], uses: list[Use]
-) -> None:
-    """F122: for any mixture of calls."""
-    rows = ledger([*useless, *useful], uses)
+def test_its_sums_are_the_bill_and_what_was_used(payments: list[Payment], uses: list[Use]) -> None:
+    """F122: for any mixture of calls, several for one record and several recordings of it among them."""
+    rows = ledger(payments, uses)
     assert sum((row.usage for row in rows if row.source == "paid"), Usage()) == sum(
-        (payment.usage for payment in (*useless, *useful)), Usage()
+        (payment.usage for payment in payments), Usage()
     )
     assert sum((row.usage for row in rows if row.used), Usage()) == sum((use.usage for use in uses), Usage())
 

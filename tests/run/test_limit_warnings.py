@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ def test_a_limit_below_three_proposals_is_told_and_one_above_is_not(tmp_path: Pa
     key = f"{scope}__{amount}"
     (told,) = warnings(tmp_path / "low", **{**PRICED, key: low})
     assert told.startswith(f"{key.replace('__', '.')} {low:g} may end the training before 3 proposals")
+    shown = told.partition("they take about ")[2]
+    assert re.fullmatch(r"\$\d[\d,]*\.\d+" if amount == "dollars" else r"\d{1,3}(,\d{3})*", shown), shown
     assert warnings(tmp_path / "high", **{**PRICED, key: high}) == ()
 
 

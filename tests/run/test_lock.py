@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,8 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.support.runs import write_run
 
+from skillopt.api import train
 from skillopt.errors import RunDirectoryError
+from skillopt.events import Event, StepCommitted
 from skillopt.run.lock import HOLDER_NAME, LOCK_NAME, locked, read_holder
 
 HOLD = """
@@ -66,6 +71,48 @@ def test_another_process_is_named_and_kept_out_until_it_is_killed(tmp_path: Path
     assert not (tmp_path / HOLDER_NAME).exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the system removes no file that is held")
+@pytest.mark.parametrize("removed", [(LOCK_NAME,), (LOCK_NAME, HOLDER_NAME)], ids=["the lock", "all there is of it"])
+def test_a_lock_that_is_removed_while_it_is_held_lets_no_second_process_in(
+    tmp_path: Path, removed: tuple[str, ...]
+) -> None:
+    with held_by_another_process(tmp_path) as holder:
+        for name in removed:
+            (tmp_path / name).unlink()
+        for _ in range(2):
+            with pytest.raises(RunDirectoryError, match="in use"):
+                try_to_lock(tmp_path)
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    try_to_lock(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system moves no directory that is worked in")
+def test_a_directory_that_is_moved_while_it_is_held_stays_held_and_its_old_place_is_free(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    with held_by_another_process(old):
+        old.rename(new)
+        (new / LOCK_NAME).unlink()
+        with pytest.raises(RunDirectoryError, match=r"in use: `skillopt eval` works in it"):
+            try_to_lock(new)
+        old.mkdir()
+        try_to_lock(old)
+
+
+def test_a_disk_that_locks_no_directory_leaves_the_lock_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with locked(tmp_path, command="train"), pytest.raises(RunDirectoryError, match="in use"):
+        try_to_lock(tmp_path)
+
+
 def test_what_a_killed_process_left_names_nobody(tmp_path: Path) -> None:
     """Whoever took the lock a moment ago has not said yet who it is: a process that is gone is not it."""
     with held_by_another_process(tmp_path) as holder:
@@ -101,6 +148,12 @@ def test_a_note_that_cannot_be_written_keeps_nobody_from_working(tmp_path: Path)
         try_to_lock(tmp_path)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_note_that_is_a_named_pipe_is_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / HOLDER_NAME)
+    assert read_holder(tmp_path) is None
+
+
 @pytest.mark.parametrize(
     ("prepare", "advice"),
     [
@@ -117,3 +170,22 @@ def test_what_cannot_be_locked_says_what_to_do(tmp_path: Path, prepare: object, 
     with pytest.raises(RunDirectoryError, match=r"run\.lock cannot be locked") as caught:
         try_to_lock(directory)
     assert advice in caught.value.hint
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system moves no directory that is worked in")
+async def test_a_run_whose_directory_is_moved_ahead_of_a_commit_makes_nothing_in_its_old_place(tmp_path: Path) -> None:
+    config = write_run(tmp_path, settings={"train.num_epochs": 1, "env.limit": 4})
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    first, second = list[Event](), list[Event]()
+    await train(config, subscribers=[first.append])
+    shutil.rmtree(run)
+    ahead = next(number for number, event in enumerate(first) if isinstance(event, StepCommitted))
+
+    def move(event: Event) -> None:
+        second.append(event)
+        if len(second) == ahead:
+            run.rename(elsewhere)
+
+    with pytest.raises(RunDirectoryError, match="the directory was moved or removed"):
+        await train(config, subscribers=[move])
+    assert elsewhere.is_dir() and not run.exists()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.replays import play_whole
 from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train
@@ -163,3 +165,38 @@ async def test_a_start_with_more_epochs_that_is_killed_before_it_took_the_direct
     assert views(directory) == before
     outcome = await train(config, ["train.num_epochs=2"])
     assert outcome.summary["total_steps"] == 2
+
+
+def test_nothing_is_written_outside_the_run_directory(tmp_path: Path) -> None:
+    """Whatever its own files and directories are links to: they are set aside, and what they lead to stays as it is."""
+    whole = play_whole(tmp_path / "whole")
+    run, elsewhere = whole.copy(tmp_path / "run"), tmp_path / "elsewhere"
+    led_to = sorted(path.relative_to(run) for path in run.rglob("*") if path.is_dir() or path.parent == run)
+    led_to = [path for path in led_to if not path.name.startswith(("evidence", "run.lock"))]
+    # From the bottom up, so that a link stands below each of them once.
+    for number, path in enumerate(reversed(led_to)):
+        target = elsewhere / str(number)
+        target.parent.mkdir(exist_ok=True)
+        (run / path).rename(target)
+        (run / path).symlink_to(target)
+    (run / "history.json").unlink()
+    mine = elsewhere / "mine"
+    (mine / "config.yaml").mkdir(parents=True)
+    for name in ("skills", "results.json"):
+        (mine / name).write_text("mine", "utf-8")
+    Path(run / "steps").unlink()
+    (run / "steps").mkdir()
+    (run / "steps" / "step_0099").symlink_to(mine)
+    before = everything(elsewhere)
+    assert asyncio.run(whole.go_on(run)) == 0
+    assert everything(elsewhere) == before
+    for aside in run.rglob("*.aside-1"):
+        aside.unlink()
+    assert views(run) == views(whole.directory)
+
+
+def everything(directory: Path) -> dict[str, object]:
+    return {
+        str(path): path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else "directory"
+        for path in directory.rglob("*")
+    }

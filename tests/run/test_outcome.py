@@ -9,7 +9,8 @@ import pytest
 from tests.support.values import measured, rollout
 
 from skillopt.config.evaluation_settings import EvaluationSettings
-from skillopt.run.outcome import EndState, baseline_warning, end_state, improved
+from skillopt.errors import FatalModelError, Interrupted, LimitReached
+from skillopt.run.outcome import EndState, baseline_warning, early_message, end_state, improved
 from skillopt.state import Final, State
 from skillopt.types import Action, Decision
 
@@ -90,3 +91,12 @@ def test_improved_is_what_the_reported_scores_say(
     fresh = Final((), (), again=measured([0, 0], "best").rollouts, seed_again=measured([0, 1], "seed").rollouts)
     assert not improved(replace(state, final=fresh), own)
     assert not improved(replace(state, best=state.seed), own)
+
+
+def test_an_early_end_says_what_to_do_once() -> None:
+    limit = early_message(EndState.LIMIT_REACHED, LimitReached("limits.calls is 5, and 5 were used"))
+    assert limit == f"limits.calls is 5, and 5 were used\n{EndState.LIMIT_REACHED.advice}"
+    refused = early_message(EndState.PROVIDER_FAILED, FatalModelError("bad key", hint="It was read from KEY."))
+    assert refused == f"bad key\nIt was read from KEY.\n{EndState.PROVIDER_FAILED.advice}"
+    asked = Interrupted("interrupted (SIGINT)", exit_code=130)
+    assert early_message(EndState.INTERRUPTED, asked) == str(asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from skillopt.run.own_files import (
     is_view,
     refuse_emptied,
     refuse_foreign_files,
+    remove_played,
     remove_views,
 )
 
@@ -119,22 +121,72 @@ def test_the_names_of_what_is_moved_aside_are_free_and_come_back_in_order(tmp_pa
 
 def test_a_view_is_known_by_name_and_place(tmp_path: Path) -> None:
     ours = ("history.json", "patches/patch_012_failure.json", "rollout/trajectories/any.md", "skills/skill_v0001.md")
-    others = ("evidence.sqlite", "notes.md", "mine.json", "run.lock", "rollout.aside-1/results.json", "noise.json")
-    assert all(is_view(tmp_path / name) for name in ours)
-    assert not any(is_view(tmp_path / name) for name in others)
+    others = (
+        "evidence.sqlite",
+        "notes.md",
+        "mine.json",
+        "run.lock",
+        "rollout.aside-1/results.json",
+        "noise.json",
+        "notes/results.json",
+    )
+    for directory in (tmp_path, tmp_path / "old.aside-1" / "run"):
+        assert all(is_view(directory / name, directory=directory) for name in ours), "wherever the run directory lies"
+        assert not any(is_view(directory / name, directory=directory) for name in others)
 
 
 def test_views_are_removed_with_the_directories_that_are_empty_then(tmp_path: Path) -> None:
-    write(tmp_path, "step/a/results.json", "step/b/results.json", "step/b/mine.txt")
-    remove_views(tmp_path / "step")
-    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()] == [
-        "step/b/mine.txt"
-    ]
-    assert not (tmp_path / "step" / "a").exists()
+    step = tmp_path / "step"
+    write(
+        step, "rollout/results.json", "rollout/trajectories/a.md", "patches/mine.txt", "patches/patch_001_failure.json"
+    )
+    write(step, "notes/results.json")
+    (step / "my empty one").mkdir()
+    remove_views(step)
+    assert {path.relative_to(step).as_posix() for path in step.rglob("*")} == {
+        "my empty one", "notes", "notes/results.json", "patches", "patches/mine.txt",
+    }  # fmt: skip
     remove_views(tmp_path / "none")
+
+
+def test_nothing_is_removed_or_renamed_through_a_link(tmp_path: Path) -> None:
+    elsewhere, run = tmp_path / "elsewhere", tmp_path / "run"
+    write(elsewhere, "results.json", "skills", "step_0001/results.json")
+    (elsewhere / "config.yaml").mkdir()
+    before = sorted(elsewhere.rglob("*"))
+    for link in ("steps/step_0001", "steps/step_0002/rollout", "skills", "best_skill.md", "test_eval"):
+        (run / link).parent.mkdir(parents=True, exist_ok=True)
+        (run / link).symlink_to(elsewhere)
+    remove_views(run / "steps")
+    remove_views(run / "skills")
+    remove_played(run)
+    assert sorted(elsewhere.rglob("*")) == before
+    assert len(clear_the_way(run)) == 5
+    assert sorted(elsewhere.rglob("*")) == before
+    assert (run / "skills.aside-1").readlink() == elsewhere
+
+
+@pytest.mark.parametrize("name", ["evidence.sqlite", "evidence.sqlite-wal", "run.lock"])
+def test_evidence_or_a_lock_that_is_a_link_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    assert f"{tmp_path / name} is a link" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("refusing", ["rename", "unlink"])
+def test_what_the_system_does_not_let_go_is_an_error_for_a_person(
+    tmp_path: Path, refusing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, refusing, refuse)
+    write(tmp_path, "steps/results.json", "skills", "history.json")
+    for clear in (clear_the_way,) if refusing == "rename" else (remove_views, remove_played):
+        with pytest.raises(RunDirectoryError, match="Permission denied"):
+            clear(tmp_path)
 
 
 def test_every_file_of_a_run_is_a_view_or_kept_apart(finished: Finished) -> None:
     apart = {"evidence.sqlite", "run.lock"}
     files = [path for path in finished.directory.rglob("*") if path.is_file()]
-    assert {path.name for path in files if not is_view(path)} <= apart
+    assert {path.name for path in files if not is_view(path, directory=finished.directory)} <= apart

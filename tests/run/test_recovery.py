@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -16,7 +17,7 @@ from tests.support.replays import Whole, play_whole
 from tests.support.runs import views
 
 from skillopt.errors import RunDirectoryError
-from skillopt.run.evidence_format import note
+from skillopt.run.evidence_format import PAYMENT_COLUMNS, note
 from skillopt.run.lock import locked
 from skillopt.run.recovery import Recovery, recover
 
@@ -90,7 +91,7 @@ async def test_what_is_whole_is_recovered_and_only_the_rest_is_paid_again(
     with pytest.raises(RunDirectoryError) as raised:
         await whole.go_on(run)
     assert str(evidence) in str(raised.value)
-    assert "skillopt recover" in str(raised.value)
+    assert f"skillopt recover {run}`" in str(raised.value)
     assert evidence.read_bytes() == damaged
     recovery = recover(run)
     assert recovery.aside == run / "evidence.sqlite.damaged-1"
@@ -161,7 +162,7 @@ async def test_a_wrong_file_is_refused_and_left_as_it_is(
     before = evidence.read_bytes() if evidence.is_file() else None
     with pytest.raises(RunDirectoryError, match=told):
         await whole.go_on(run)
-    with pytest.raises(RunDirectoryError, match=r"recovered|read as evidence"):
+    with pytest.raises(RunDirectoryError, match=r"recovered|read as evidence|no regular file"):
         recover(run)
     assert (evidence.read_bytes() if evidence.is_file() else None) == before
     assert not list(run.glob("evidence.sqlite.*"))
@@ -193,6 +194,17 @@ def test_whole_evidence_stays_as_it_is(whole: Whole, tmp_path: Path) -> None:
     assert lost(recovery) == 0
     assert {found.table for found in recovery.found if found.recovered} >= {"replies", "rollouts", "payments"}
     assert files(run) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("name", ["evidence.sqlite", "evidence.sqlite-wal"])
+def test_a_named_pipe_in_the_place_of_evidence_is_said_and_never_waited_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / "evidence.sqlite").touch()
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(RunDirectoryError, match=rf"{name} cannot be written: it is no regular file") as caught:
+        recover(tmp_path)
+    assert caught.value.hint.startswith("Move it away")
 
 
 def test_evidence_in_use_is_not_recovered(whole: Whole, tmp_path: Path) -> None:
@@ -253,11 +265,80 @@ async def test_a_recovery_that_is_killed_is_finished_by_the_next_one(
         assert (run / moved).read_bytes() == (reference / moved).read_bytes()
 
 
+def damage_with_a_log(whole: Whole, folder: Path) -> Path:
+    """Return a copy of the run with a damaged record, whose damage lies in the log alone."""
+    with closing(sqlite3.connect(whole.copy(folder / "open") / "evidence.sqlite")) as opened:
+        opened.execute("UPDATE replies SET reply = replace(reply, 'e', 'f') WHERE rowid = 1")
+        opened.commit()
+        return shutil.copytree(folder / "open", folder / "run")
+
+
+@pytest.mark.parametrize("taken", ["damaged-1", "damaged-1-wal", "damaged-3-wal"])
+async def test_what_was_moved_aside_has_a_name_that_is_free_for_file_and_log(
+    whole: Whole, tmp_path: Path, taken: str
+) -> None:
+    """And a number above all others, so that the next recovery knows which is the last."""
+    run = damage_with_a_log(whole, tmp_path)
+    log = (run / "evidence.sqlite-wal").read_bytes()
+    (run / f"evidence.sqlite.{taken}").write_bytes(b"another's")
+    recovery = recover(run)
+    number = int(taken.split("-")[1]) + 1
+    assert recovery.aside == run / f"evidence.sqlite.damaged-{number}"
+    assert (run / f"evidence.sqlite.damaged-{number}-wal").read_bytes() == log
+    assert (run / f"evidence.sqlite.{taken}").read_bytes() == b"another's"
+    assert not (run / "evidence.sqlite-wal").exists()
+    assert await whole.go_on(run) == 1
+    assert recover(run).aside is None
+
+
+def test_a_log_that_cannot_be_moved_is_an_error_before_anything_is_changed(whole: Whole, tmp_path: Path) -> None:
+    run = damage_with_a_log(whole, tmp_path)
+    (run / "evidence.sqlite").rename(run / "evidence.sqlite.damaged-1")
+    (run / "evidence.sqlite.damaged-1-wal").write_bytes(b"another's")
+    before = files(run)
+    with pytest.raises(RunDirectoryError, match="damaged-1-wal is there already"):
+        recover(run)
+    assert files(run) == before
+
+
+def test_no_note_of_a_long_run_is_lost_with_a_record(whole: Whole, tmp_path: Path) -> None:
+    run = whole.copy(tmp_path / "run")
+    with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
+        for step in range(300):
+            note(evidence, f"timing of step {step}", "x" * 200)
+        evidence.commit()
+        notes = evidence.execute("SELECT name, value FROM meta ORDER BY name").fetchall()
+    flip_a_bit_in_a_reply(run / "evidence.sqlite")
+    assert recover(run).aside
+    with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
+        assert evidence.execute("SELECT name, value FROM meta ORDER BY name").fetchall() == notes
+
+
+@pytest.mark.parametrize(
+    "column", [name for name in PAYMENT_COLUMNS if name not in ("role", "stage", "paid_at", "key")]
+)
+async def test_a_payment_that_is_not_what_was_written_is_an_error_and_recovery_leaves_it_out(
+    whole: Whole, tmp_path: Path, column: str
+) -> None:
+    """Limits go by it."""
+    run = whole.copy(tmp_path / "run")
+    with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
+        evidence.execute(f"UPDATE payments SET {column} = coalesce({column}, 0) + 1000 WHERE rowid = 2")
+        evidence.commit()
+    with pytest.raises(RunDirectoryError, match="damaged payment") as raised:
+        await whole.go_on(run)
+    assert f"skillopt recover {run}`" in str(raised.value)
+    recovery = recover(run)
+    assert [(found.table, found.damaged) for found in recovery.found if found.damaged] == [("payments", 1)]
+    assert await whole.go_on(run) == 0
+    assert recover(run).aside is None
+
+
 async def test_the_day_of_the_prices_is_the_first_record_s_where_it_is_lost(whole: Whole, tmp_path: Path) -> None:
     run = whole.copy(tmp_path / "run")
     with closing(sqlite3.connect(run / "evidence.sqlite")) as evidence:
         evidence.execute("DELETE FROM meta WHERE name = 'priced_on'")
-        evidence.execute("UPDATE payments SET paid_at = '2020-02-02T00:00:00+00:00' WHERE rowid = 1")
+        evidence.execute("UPDATE replies SET recorded_at = '2020-02-02T00:00:00+00:00' WHERE rowid = 1")
         evidence.commit()
     overwrite(0, b"x" * 16)(run / "evidence.sqlite")
     recover(run)

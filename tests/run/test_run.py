@@ -14,7 +14,7 @@ from tests.support.values import mean, state
 from skillopt.errors import FatalModelError, LimitReached, MeasurementError, SkillOptError
 from skillopt.events import RunEnded, StepCommitted, Warned
 from skillopt.results import Candidate, Selected, Step
-from skillopt.run.outcome import EndState
+from skillopt.run.outcome import EndState, early_message
 from skillopt.skill.document import Skill
 from skillopt.state import Measured
 from skillopt.trainer import measure_baseline
@@ -98,10 +98,10 @@ def test_an_end_before_the_baseline_has_no_outcome_and_is_told_all_the_same(open
     assert bench.stop(EndState.PROVIDER_FAILED, error) is None
     (ended,) = bench.events
     assert isinstance(ended, RunEnded)
-    assert (ended.state, ended.message) == ("provider_failed", str(error))
+    assert (ended.state, ended.message) == ("provider_failed", f"{error}\n{EndState.PROVIDER_FAILED.advice}")
     summary = read_json(bench.directory / "summary.json")
     assert summary == ended.summary
-    assert (summary["state"], summary["exit_code"], summary["message"]) == ("provider_failed", 13, str(error))
+    assert (summary["state"], summary["exit_code"], summary["message"]) == ("provider_failed", 13, ended.message)
     assert summary["models"]["target"] == dict(bench.target.identity)
     assert "selection" not in summary and "test" not in summary
 
@@ -118,11 +118,11 @@ async def test_an_early_end_keeps_the_best_skill_and_says_why(
 ) -> None:
     bench = open_bench(skill=rule(5))
     await measure_baseline(bench)
-    outcome = bench.stop(ended, error)
+    outcome, said = bench.stop(ended, error), early_message(ended, error)
     assert outcome is not None
-    assert (outcome.state, outcome.message, outcome.best_skill.text) == (ended, str(error), rule(5))
+    assert (outcome.state, outcome.message, outcome.best_skill.text) == (ended, said, rule(5))
     summary = read_json(bench.directory / "summary.json")
-    assert (summary["state"], summary["exit_code"], summary["message"]) == (ended, ended.exit_code, str(error))
+    assert (summary["state"], summary["exit_code"], summary["message"]) == (ended, ended.exit_code, said)
     assert summary["selection"]["best"]["shown"] == "1/4 (25.0 %)"
     assert summary["test"] == {"seed": None, "best": None}
 

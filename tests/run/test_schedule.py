@@ -49,8 +49,9 @@ def test_a_decay_says_which_steps_change_from_what_to_what() -> None:
     assert change.changed_budgets(one, steps_per_epoch=4) == {2: (3, 4), 3: (2, 3), 4: (2, 3)}
     assert change.effect(one, steps_per_epoch=4) == (
         "train.num_epochs is raised from 1 to 2: 8 steps in place of 4; optimizer.lr_scheduler cosine falls over all "
-        "of them, so that the edit budget changes (step 2: 3 -> 4; steps 3 to 4: 2 -> 3): from step 2 on the steps are "
-        "played and asked anew, and what they had before stays in the evidence"
+        "of them, so that the edit budget changes (step 2: 3 -> 4; steps 3 to 4: 2 -> 3): from step 2 on the steps "
+        "are played anew and are asked again as far as what is asked changes, and what they had before stays in the "
+        "evidence"
     )
 
 

@@ -45,6 +45,18 @@ def test_every_row_is_found_as_it_was_written(rows: list[tuple[object, ...]], ke
     assert things(database, log) == [Row(number, cells) for number, cells in enumerate(rows, start=1)]  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("length", [3, 100, 900, 9000])
+def test_every_row_of_a_table_without_numbers_is_found(tmp_path: Path, length: int) -> None:
+    """Its interior pages hold rows too."""
+    path = tmp_path / "a.sqlite"
+    rows = [(f"{number:03}", "ü" * length, number) for number in range(400)]
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE things (one PRIMARY KEY, two, three) WITHOUT ROWID")
+        database.executemany("INSERT INTO things VALUES (?, ?, ?)", rows)
+        database.commit()
+    assert sorted(row.cells for row in things(path.read_bytes()) if row.rowid is None) == rows
+
+
 def test_what_the_log_holds_counts_up_to_its_last_commit(tmp_path: Path) -> None:
     database, log = fill(tmp_path / "a.sqlite", [(number, "x" * 900, None) for number in range(40)], keep_the_log=True)
     found = [len(things(database, log[:length])) for length in range(0, len(log) + 1, 1000)]

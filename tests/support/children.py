@@ -6,6 +6,7 @@ The processes are forked from a server that has everything imported, so that a s
 from __future__ import annotations
 
 import asyncio
+import codecs
 import itertools
 import multiprocessing
 import os
@@ -21,6 +22,7 @@ from typing import Any, Self
 from skillopt.api import train
 from skillopt.config.load import load_config
 from skillopt.errors import SkillOptError
+from skillopt.events import Event, StepCommitted
 from skillopt.run import forking
 
 PRELOADED = [
@@ -70,10 +72,21 @@ def _deadly(real: Callable[..., Any], number: int) -> Callable[..., Any]:
 def fork_until(config: Path, directory: Path, moment: str) -> None:
     """Fork a run, and be killed while the evidence is "copied", or just before the copy is "named"."""
     if moment == "named":
-        Path.replace = _deadly(Path.replace, 1)  # type: ignore[method-assign]
+        # The first file that is named is the one beside the lock.
+        Path.replace = _deadly(Path.replace, 2)  # type: ignore[method-assign]
     else:
         forking.checksum = _deadly(forking.checksum, 20)
     asyncio.run(train(config, fork=directory))
+
+
+def fork_until_the_baseline(config: Path, directory: Path, overrides: list[str]) -> None:
+    """Fork a run, and be killed as soon as the baseline is committed."""
+
+    def kill(event: Event) -> None:
+        if isinstance(event, StepCommitted):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    asyncio.run(train(config, overrides, fork=directory, subscribers=[kill]))
 
 
 def play_with_a_wild_clock(config: Path, overrides: list[str]) -> None:
@@ -98,6 +111,7 @@ def play_with_a_wild_clock(config: Path, overrides: list[str]) -> None:
 def play_as_nobody(config: Path, overrides: list[str], said: Path) -> None:
     """Train without a privileged user's rights, and write down the error that ended it."""
     text, loaded = said.open("w", encoding="utf-8"), load_config(config, overrides)
+    codecs.lookup("utf-8-sig")  # Python's own files may be closed to nobody.
     if os.getuid() == 0:
         os.setgid(65534)
         os.setuid(65534)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillopt.cli.streams import stay_open
-from skillopt.errors import UsageError
+from skillopt.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
@@ -44,6 +45,7 @@ def load(word: str | None, overrides: Sequence[str] | None, option: str | None) 
         ConfigError: If it is wrong.
     """
     from skillopt.config.load import load_config
+    from skillopt.user_files import is_directory
 
     # From here on, code that the configuration names may run.
     stay_open()
@@ -55,4 +57,13 @@ def load(word: str | None, overrides: Sequence[str] | None, option: str | None) 
                 hint="Name it ahead of the settings, such as: skillopt train config.yaml train.num_epochs=2",
             )
         option = words.pop(0)
+    if is_directory(Path(option).expanduser()):
+        # Such as the run directory, which keeps its configuration.
+        inside = Path(option) / "config.yaml"
+        raise ConfigError(
+            f"{option} is a directory and not a configuration file",
+            hint=f"Name its config.yaml: {inside}"
+            if inside.expanduser().is_file()
+            else "It has no config.yaml either.",
+        )
     return load_config(option, words)

@@ -28,7 +28,8 @@ def show_outcome(outcome: Outcome) -> None:
     say("")
     if summary.get("simulated"):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
-    say(f"{outcome.state.value}: {plain(outcome.message)}", style="bold")
+    state, message = outcome.state.value, plain(outcome.message)
+    say(message if message.startswith(state) else f"{state}: {message}", style="bold")
     table = new_table("solved", "seed skill", "best skill", "difference")
     for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
         seed, best = summary[split]["seed"], summary[split]["best"]
@@ -171,7 +172,8 @@ def _show_places(directory: Path) -> None:
         ("Steps:", directory / "steps"),
         ("Every call:", directory / "ledger.csv"),
     ):
-        say_unbroken(f"{name:<17}{plain(str(path))}")
+        if path.exists():  # A training that stopped before its first step has no steps.
+            say_unbroken(f"{name:<17}{plain(str(path))}")
     words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
     say("To compare the two again, on any split (--split), without paying for what was measured:")
     say_unbroken(f"  {plain(shlex.join(str(word) for word in words))}")

@@ -29,13 +29,14 @@ def confirmed(loaded: LoadedConfig, *, fork: str | None = None) -> bool:
     from skillopt.cli.terminal import say
     from skillopt.models.prices import Prices
     from skillopt.run.opening import run_directory
+    from skillopt.run.own_files import EVIDENCE_NAME
     from skillopt.run.plan import plan
     from skillopt.run.setup import prepare
 
     setup = prepare(loaded)
     large = plan(setup, Prices(setup.config.model, on=datetime.now(UTC).date())).large
     directory = run_directory(setup) if fork is None else Path(fork)
-    if not large or (directory / "evidence.sqlite").exists():
+    if not large or (directory / EVIDENCE_NAME).exists():
         return True
     say(f"{large[0].upper()}{large[1:]}. `skillopt train --dry-run` shows the plan, --yes begins without asking.")
     print("Begin? [y/N] ", end="", flush=True)  # noqa: T201

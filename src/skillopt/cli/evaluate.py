@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
-from skillopt.cli.pages import page
+from skillopt.cli.pages import MEASURED, page
 
 if TYPE_CHECKING:
     from skillopt.run.setup import Setup
@@ -21,7 +21,7 @@ EPILOG = page(
         "skillopt eval config.yaml --skill run/best_skill.md --split all --out run",
         "skillopt-eval --config config.yaml --skill best_skill.md --split valid_unseen",
     ),
-    codes={0: "every task was measured", 13: "some or all tasks could not be measured, or the model did not answer"},
+    codes=MEASURED,
 )
 
 

@@ -42,16 +42,17 @@ def init(
     """
     from skillopt.cli.starter import starter_files
     from skillopt.config.secrets import found_secrets
-    from skillopt.models.providers import parse_model_name
+    from skillopt.models.providers import ModelName, parse_model_name
     from skillopt.text_files import plain, write_text_atomically
 
+    named: list[ModelName] = []
     for option, name in (("--target", target), ("--optimizer", optimizer)):
         if any(found_secrets(name, ("model",))):
             raise UsageError(
                 f"{option} is refused and not shown: it looks like a key or token",
                 hint="Keys are read from the environment only, such as OPENAI_API_KEY.",
             )
-        parse_model_name(name, key=option)
+        named.append(parse_model_name(name, key=option))
     if data is not None and not data.is_file():
         raise UsageError(f"--data is {data}, which is not a file", hint="Name your task file, or leave --data out.")
     if directory.exists() and not directory.is_dir():
@@ -68,5 +69,8 @@ def init(
     config = plain(shlex.quote(str(directory / "config.yaml")))
     say("\nNext:")
     say_unbroken(f"  skillopt check {config} --offline   # every setting and file; the plan and its price")
+    weights = sorted({name.model for name in named if name.provider == "local" and not name.model.endswith(".gguf")})
+    for model in weights:
+        say_unbroken(f"  skillopt models fetch {plain(shlex.quote(model))}   # once: the weights of a local model")
     say_unbroken(f"  skillopt train {config}")
     return 0

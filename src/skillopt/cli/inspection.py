@@ -6,6 +6,7 @@ checked so is checked: settings, files, splits, tasks and models' names.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,14 +23,18 @@ from skillopt.data.splits import Splits
 from skillopt.digests import text_digest
 from skillopt.environments.load import BUILT_IN
 from skillopt.environments.named_code import NamedCode, named_code
+from skillopt.errors import ConfigError, RunDirectoryError
+from skillopt.models.keys import find_key, is_loopback, owns
 from skillopt.models.prices import Prices
-from skillopt.models.providers import PROVIDERS, parse_model_name
+from skillopt.models.providers import PROVIDERS, ModelName, Provider, parse_model_name
+from skillopt.models.weights import find_weights
+from skillopt.run.formats import check_formats
 from skillopt.run.models import ROLES, role_settings
+from skillopt.run.own_files import EVIDENCE_NAME, refuse_foreign_files
 from skillopt.run.plan import plan
 from skillopt.run.setup import load_data, prepare, seed_skill
 from skillopt.text_files import plain
-
-_HERE = ("localhost", "127.0.0.1", "::1")
+from skillopt.types import Role
 
 
 def show_inspection(loaded: LoadedConfig) -> BaseModel | None:
@@ -79,64 +84,127 @@ def _code_lines(loaded: LoadedConfig, code: tuple[NamedCode, ...]) -> Iterator[s
     for one in code:
         where = f"{one.path}, sha256 {one.sha256}" if one.path else "a file that only importing it would tell"
         package = f" of {one.package}" if one.package else ""
-        yield f"{where}  ({one.key}: {one.reference}{package}; set in {loaded.provenance[one.key]})"
+        led = "".join(f"; {note}" for note in _led(loaded, one.path)) if one.path else ""
+        yield f"{where}  ({one.key}: {one.reference}{package}; set in {loaded.provenance[one.key]}{led})"
 
 
 def _read_lines(loaded: LoadedConfig, splits: Splits, skill_digest: str) -> Iterator[str]:
-    home = loaded.path.resolve().parent
     for file in loaded.files:
-        outside = "" if file.resolve().is_relative_to(home) else ", outside of the configuration's directory"
-        yield f"{file}  ({'configuration' if file == loaded.path else f'built on by _base_{outside}'})"
+        yield _file_line(loaded, file, what="configuration" if file == loaded.path else "built on by _base_")
     for source in splits.manifest.files:
-        led = Path(source.path).resolve()
-        link = "" if led == Path(source.path) else f", a link to {led}"
-        yield f"{source.path}, sha256 {source.digest}  (tasks{link})"
+        yield _file_line(loaded, Path(source.path), what="tasks", digest=source.digest)
     skill = loaded.config.env.skill_init
     if skill is not None:
-        yield f"{skill}, sha256 {skill_digest}  (seed skill)"
+        yield _file_line(loaded, Path(skill), what="seed skill", digest=skill_digest)
+    for role in ROLES:
+        name = parse_model_name(role_settings(loaded.config, role).name, key=f"model.{role}.name")
+        if name.provider == "local" and _is_file_of_weights(name.model):
+            yield _file_line(loaded, Path(name.model).expanduser().absolute(), what=f"weights of the {role}")
+
+
+def _file_line(loaded: LoadedConfig, path: Path, *, what: str, digest: str = "") -> str:
+    shown = f"{path}, sha256 {digest}" if digest else str(path)
+    return f"{shown}  ({', '.join((what, *_led(loaded, path)))})"
+
+
+def _led(loaded: LoadedConfig, path: Path) -> Iterator[str]:
+    """Say where a path leads: to another file, and out of the configuration's own directory."""
+    path = Path(os.path.normpath(path))
+    led = path.resolve()
+    if led != path:
+        yield f"a link to {led}"
+    if not led.is_relative_to(loaded.path.parent.resolve()):
+        yield "OUTSIDE of the configuration's directory"
+
+
+def _is_file_of_weights(model: str) -> bool:
+    return model.lower().endswith(".gguf")
 
 
 def _models(loaded: LoadedConfig) -> Iterator[str]:
     for role in ROLES:
         settings = role_settings(loaded.config, role)
-        yield f"{role}: {_model(settings, parse_model_name(settings.name, key=f'model.{role}.name').provider)}"
+        name = parse_model_name(settings.name, key=f"model.{role}.name")
+        try:
+            yield f"{role}: {settings.name}, {_model(role, settings, name)}"
+        except ConfigError as refusal:
+            yield f"{role}: {settings.name}, which a training REFUSES: {refusal.message}"
 
 
-def _model(settings: RoleSettings, provider_name: str) -> str:
-    if provider_name == "simulated":
-        return f"{settings.name}, within skillopt; nothing is sent"
-    if provider_name == "local":
-        return f"{settings.name}, served on this machine; nothing is sent"
-    provider = PROVIDERS[provider_name]
+def _model(role: Role, settings: RoleSettings, name: ModelName) -> str:
+    """Say where a model is and what is sent there.
+
+    Raises:
+        ConfigError: If a training refuses it, whatever the environment holds.
+    """
+    if name.provider == "simulated":
+        return "within skillopt; nothing is sent"
+    if name.provider == "local":
+        if not _is_file_of_weights(name.model):
+            find_weights(name.model)
+        return "served on this machine; nothing is sent"
+    provider = PROVIDERS[name.provider]
+    if settings.base_url is not None and not settings.api_key_env and not owns(provider, settings.base_url):
+        find_key(role, settings, provider, {})  # Raises, with the words that a training would say.
+    address = _address(role, settings, provider)
+    certain = bool(settings.api_key_env) or provider.key_needed
     variables = (settings.api_key_env,) if settings.api_key_env else provider.key_variables
-    key = f"the key in {' or '.join(variables)}" if variables else "no key"
-    if provider.client == "adapted" and not (provider.key_needed or settings.api_key_env):
-        key += ", or the credentials that the cloud's tools keep on this machine"
-    return f"{settings.name}, with {key}; it, skill and tasks are sent to {_address(settings, provider_name)}"
+    keys = [f"the key in {' or '.join(variables)}{'' if certain else ' if it is set'}"] if variables else []
+    if provider.client == "adapted" and not certain:
+        keys.append("the credentials that the cloud's tools keep on this machine")
+    sent = "the key, the skill and the tasks" if keys else "the skill and the tasks"
+    return f"with {', or '.join(keys) or 'no key'}; {sent} are sent to {address}"
 
 
-def _address(settings: RoleSettings, provider_name: str) -> str:
-    own = PROVIDERS[provider_name].base_url
-    url = settings.base_url or own
+def _address(role: Role, settings: RoleSettings, provider: Provider) -> str:
+    url = settings.base_url or provider.base_url
     if not url:
-        return "the address in AZURE_OPENAI_ENDPOINT" if provider_name == "azure" else f"{provider_name}'s own address"
-    notes: list[str] = []
+        if provider.client == "compatible":
+            raise ConfigError(f"model.{role}.base_url must say where the server is")
+        return "the address in AZURE_OPENAI_ENDPOINT" if provider.name == "azure" else f"{provider.name}'s own address"
     try:
-        parts, home = urlsplit(url), urlsplit(own)
-        host = parts.hostname or url
-        if parts.scheme != "https" and host not in _HERE:
-            notes.append("WITHOUT ENCRYPTION")
-        if settings.base_url and provider_name != "compatible" and host != home.hostname and host not in _HERE:
-            notes.append(f"NOT {provider_name}'s own address")
-        shown = f"{host}:{parts.port}" if parts.port else host
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname or "", parts.port
     except ValueError:
-        return f"{url}, which is no address"
+        host, port, parts = "", None, urlsplit("")
+    if not host or parts.scheme not in ("http", "https"):
+        raise ConfigError(f"model.{role}.base_url is no http:// or https:// address")
+    shown = f"{host}:{port}" if port else host
+    if is_loopback(host):
+        return f"{shown}, this machine"
+    notes = ["WITHOUT ENCRYPTION"] if parts.scheme == "http" else []
+    if not owns(provider, f"https://{parts.netloc}"):
+        notes.append(f"NOT {provider.name}'s own address")
+    if settings.api_key_env:
+        meant = [one for one in PROVIDERS.values() if settings.api_key_env in one.key_variables]
+        if meant and not any(owns(one, f"https://{parts.netloc}") for one in meant):
+            notes.append(f"and the key is for {meant[0].name}")
     return shown + "".join(f", {note}" for note in notes)
 
 
 def _written(loaded: LoadedConfig) -> str:
-    directory = loaded.config.env.out_root
-    if directory is None:
+    named = loaded.config.env.out_root
+    if named is None:
         return f"a directory of its own below {Path.cwd() / 'outputs'}"
-    there = "  (there already; the run in it would go on)" if Path(directory).exists() else ""
-    return f"{directory}{there}"
+    directory = Path(named)
+    return f"{directory}  ({', '.join((_found(directory), *_led(loaded, directory)))})"
+
+
+def _found(directory: Path) -> str:
+    """Say what is in the place of a run directory, and what a training would make of it."""
+    try:
+        if not directory.exists():
+            return "made anew"
+        if not directory.is_dir():
+            return "no directory, so a training REFUSES it"
+        if not any(directory.iterdir()):
+            return "there already, and empty"
+        check_formats(directory)
+        refuse_foreign_files(directory)
+        if (directory / EVIDENCE_NAME).exists():
+            return "there already, with a run, which a training of the same settings and data goes on with"
+    except RunDirectoryError as refusal:
+        return f"there already, and a training REFUSES it: {refusal.message}"
+    except OSError as error:
+        return f"it cannot be looked at: {error.strerror or error}"
+    return "there already, with files that are NO RUN'S, which a training would leave and write beside"

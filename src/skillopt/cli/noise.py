@@ -9,7 +9,7 @@ import typer
 
 from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
 from skillopt.cli.evaluate import evaluation_directory
-from skillopt.cli.pages import page
+from skillopt.cli.pages import MEASURED, page
 
 EPILOG = page(
     examples=(
@@ -17,7 +17,7 @@ EPILOG = page(
         "skillopt noise config.yaml --passes 4",
         "skillopt noise config.yaml evaluation.gate_metric=soft --out run",
     ),
-    codes={0: "every task was measured", 13: "some or all tasks could not be measured, or the model did not answer"},
+    codes=MEASURED,
 )
 
 

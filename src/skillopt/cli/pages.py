@@ -18,15 +18,24 @@ END_STATES: Mapping[EndState, str] = {
 }
 """Each end of a training in a few words; scores are those on the selection split."""
 
-ERROR, MISUSE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
+ERROR, MISUSE, HUNG_UP, INTERRUPTED, TERMINATED = 1, 2, 129, 130, 143
 
 ERRORS: Mapping[int, str] = {
     ERROR: "a setting, a file or a directory is wrong, or output was lost",
     MISUSE: "the command was called wrongly",
+    HUNG_UP: "interrupted (the terminal was closed)",
     INTERRUPTED: "interrupted (Ctrl-C)",
     TERMINATED: "interrupted (SIGTERM)",
 }
 """What the exit codes mean that every command has."""
+
+
+MEASURED: Mapping[int, str] = {
+    0: "every task was measured",
+    EndState.PROVIDER_FAILED.exit_code: "some or all tasks could not be measured, or the model did not answer",
+    EndState.LIMIT_REACHED.exit_code: "a limit was reached (`limits`)",
+}
+"""What the exit codes of commands mean that measure and do not train."""
 
 
 def page(*, examples: Sequence[str], codes: Mapping[int, str]) -> str:

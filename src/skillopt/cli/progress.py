@@ -85,7 +85,7 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
         case RunStarted():
             tasks = ", ".join(f"{name} {count}" for name, count in event.tasks.items())
             steps = f"{event.total_steps} step{'' if event.total_steps == 1 else 's'}"
-            lines = [f"Training {plain(event.run_directory)}: {steps}; tasks: {tasks}"]
+            lines = [f"Training in '{plain(event.run_directory)}': {steps}; tasks: {tasks}"]
             lines += [f"  {role:<10} {plain(name)}" for role, name in event.models.items()]
             if event.forked_from:
                 kinds = ("replies", "rollouts")

@@ -18,11 +18,12 @@ EPILOG = page(
 )
 
 _KINDS = {
-    "replies": "replies of the optimizer",
-    "trajectories": "answers of the target",
-    "rollouts": "scored answers",
+    "replies": "replies",
+    "trajectories": "trajectories",
+    "rollouts": "rollouts",
     "payments": "payments",
-    "given_up": "things the run went on without",
+    "given_up": "failures that the run went on with",
+    "notes": "notes of the run",
 }
 
 
@@ -46,6 +47,11 @@ def recover(
         say(f"It holds {counts or 'nothing yet'}.")
         return 0
     _show(recovery)
+    if recovery.lost_identity:
+        say(
+            "Which run it is was noted there, and is lost. Start it with its own settings and data: those that "
+            "config.yaml and split_manifest.json in the directory say."
+        )
     say_unbroken(f"The damaged file is kept: {plain(str(recovery.aside))}")
     say("Run the same training command to go on: what was recovered is not paid again.")
     return 0
@@ -59,7 +65,8 @@ def _show(recovery: Recovery) -> None:
     for found in recovery.found:
         table.add_row(_KINDS[found.table], str(found.recovered), str(found.damaged), str(found.missing))
     show_table(table)
-    say(
-        "Damaged ones are there, but are not what was written. Missing ones must have been there, since later ones "
-        "are. Whether still later ones are lost is not known."
-    )
+    if any(found.damaged for found in recovery.found):
+        say("Damaged ones are there, but are not what was written.")
+    if any(found.missing for found in recovery.found):
+        say("Missing ones must have been there, since later ones are.")
+    say("Whether still later ones are lost is not known.")

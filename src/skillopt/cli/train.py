@@ -8,6 +8,7 @@ import typer
 
 from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
 from skillopt.cli.pages import ERROR, end_codes, page
+from skillopt.errors import UsageError
 
 if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
@@ -56,21 +57,32 @@ def train(
     directory are an error that lists the differences; more epochs go on with the run. With --fork they are a new run
     that pays for nothing the run in env.out_root has paid for, as far as it still fits.
     """
+    if dry_run and json_events:
+        raise UsageError(
+            "--dry-run and --json do not go together: a plan has no events",
+            hint="Leave one of the two out.",
+        )
     loaded = load(config_word, overrides, config)
     if dry_run:
-        return _show_plan(loaded)
+        return _show_plan(loaded, fork=fork)
     if not (yes or json_events):
         from skillopt.cli.confirming import confirmed
 
         if not confirmed(loaded, fork=fork):
             return ERROR
+    return _train(loaded, fork=fork, json_events=json_events)
+
+
+def _train(loaded: LoadedConfig, *, fork: str | None, json_events: bool) -> int:
     import asyncio
 
     from skillopt import api
     from skillopt.cli.closing import show_outcome
     from skillopt.cli.progress import open_progress
     from skillopt.cli.signals import ending_in_order
+    from skillopt.cli.terminal import say
     from skillopt.run.outcome import EndState
+    from skillopt.text_files import plain
 
     with ending_in_order() as interruption, open_progress(json_events=json_events) as progress:
         outcome = asyncio.run(api.train(loaded, fork=fork, subscribers=[progress]))
@@ -78,17 +90,22 @@ def train(
         show_outcome(outcome)
     if outcome.state is EndState.INTERRUPTED:
         raise interruption.error()  # It knows the signal, which has a code of its own.
+    if outcome.state in (EndState.LIMIT_REACHED, EndState.PROVIDER_FAILED):
+        say(f"error: {plain(outcome.message)}", stderr=True)
     return outcome.state.exit_code
 
 
-def _show_plan(loaded: LoadedConfig) -> int:
+def _show_plan(loaded: LoadedConfig, *, fork: str | None) -> int:
     from datetime import UTC, datetime
 
     from skillopt.cli.planning import show_plan
     from skillopt.models.prices import Prices
+    from skillopt.run.forking import check_fork, fork_of
     from skillopt.run.plan import plan
     from skillopt.run.setup import prepare
 
     setup = prepare(loaded)
+    if fork is not None:
+        check_fork(fork_of(setup.config.env, fork))
     show_plan(plan(setup, Prices(setup.config.model, on=datetime.now(UTC).date())))
     return 0

@@ -95,13 +95,17 @@ def read_document(text: str, file: Path) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"{file}{place}: not valid YAML: {_without_quotation(error.problem or '')}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: not valid YAML: {getattr(error, 'reason', error)}") from None
+        words, hint = _told(error)
+        raise ConfigError(f"{file}{place}: not valid YAML: {words}", hint=_other_kind(text, file) or hint) from None
+    except yaml.reader.ReaderError as error:
+        ahead = text[: error.position]
+        place = f"line {ahead.count(chr(10)) + 1}, column {len(ahead) - ahead.rfind(chr(10))}"
+        raise ConfigError(f"{file}, {place}: not valid YAML: a control character stands here") from None
     except RecursionError:
         raise ConfigError(f"{file}: values are nested too deeply") from None
     if not isinstance(values, dict):
-        raise ConfigError(f"{file} holds no mapping", hint="A configuration begins with a section, such as `model:`.")
+        hint = _other_kind(text, file) or "A configuration begins with a section, such as `model:`."
+        raise ConfigError(f"{file} holds no mapping", hint=hint)
     return Document(values, reader.lines)
 
 
@@ -197,9 +201,68 @@ def _plain(text: str) -> JsonValue:
         return text
 
 
-def _without_quotation(problem: str) -> str:
-    # The reader's messages quote the text they stumbled over, which may be a key that was pasted in.
-    return re.sub(r"'(?!<)[^']{2,}'", "a name", problem)
+_INDENT = "Look at the indentation of this line and of those above it; keys of one section stand in one column."
+_QUOTES = "Text with signs in it that mean something in YAML stands in quotes."
+_ONE = "A configuration is one YAML mapping, and nothing comes behind it."
+_PROBLEMS: tuple[tuple[str, str, str], ...] = (
+    (r"expected ',' or '(?P<end>[]}])', but got '(?P<token>.*)'", "expected ',' or '{end}', but {token}{since}", ""),
+    (r"but found another document", "a second document begins here", f"{_ONE} Remove the line ---."),
+    (r"expected '<document start>', but found .*", "the mapping has ended, but more follows", _ONE),
+    (r"found character '\\t' .*", "a tab stands here", "Indent with spaces."),
+    (r"found character '(?P<end>.)' .*", "no value begins with '{end}'", _QUOTES),
+    (r"mapping values are not allowed here", "no ':' may stand here", f"{_INDENT} {_QUOTES}"),
+    (r"sequence entries are not allowed here", "no '- ' may stand here", f"{_INDENT} {_QUOTES}"),
+    (r"mapping keys are not allowed here", "no '? ' may stand here", f"{_INDENT} {_QUOTES}"),
+    (r"expected <block end>, but found '(?P<token>.*)'", "expected the next entry{since}, but {token}", _INDENT),
+    (r"expected the node content, but found '(?P<token>.*)'", "expected a value, but {token}", _QUOTES),
+    (r"could not find expected ':'", "a key has no ':' behind it{since}", f"{_INDENT} {_QUOTES}"),
+    (r"found unexpected (end of stream|document separator)", "a quote is never closed{since}", ""),
+    (r"found undefined alias .*", "an alias names nothing that has an anchor", f"{_QUOTES} `*` begins an alias."),
+    (r"found unknown escape character .*", "no such escape with a backslash", "Use single quotes."),
+    (r"found undefined tag handle .*", "tags have no meaning here", f"{_QUOTES} `!` begins a tag."),
+    (r"expected (chomping|a comment).*", "this may not stand behind `|` or `>`", "The text begins on the next line."),
+)
+"""What PyYAML says, what is said in its place, and what to do. Its own words quote the text it stumbled over, which may
+be a key that was pasted in."""
+
+_TOKENS: Mapping[str, str] = {
+    "<stream end>": "the text ends",
+    "<document start>": "a new document begins",
+    "<document end>": "the document ends",
+    "<block end>": "the section ends",
+    "<block mapping start>": "a mapping begins",
+    "<block sequence start>": "a list begins",
+    "<scalar>": "a word follows",
+    "?": "a key follows",
+    "-": "a list entry follows",
+}
+
+
+def _told(error: yaml.MarkedYAMLError) -> tuple[str, str]:
+    """Return what is wrong in words that a person can read, none of them the file's, and what to do."""
+    problem = error.problem or ""
+    if type(error) is yaml.MarkedYAMLError:
+        return problem, ""  # It is one of ours.
+    began = error.context_mark
+    since = f" (it begins on line {began.line + 1}, column {began.column + 1})" if began else ""
+    for pattern, words, hint in _PROBLEMS:
+        if found := re.fullmatch(pattern, problem, re.DOTALL):
+            parts = found.groupdict()
+            said = parts.get("token", "")
+            token = _TOKENS.get(said, f"'{said}' follows" if re.fullmatch(r"\W", said) else "something else follows")
+            return words.format(end=parts.get("end"), token=token, since=since), hint
+    return f"it cannot be read here{since}", _QUOTES
+
+
+def _other_kind(text: str, file: Path) -> str:
+    """Return what a file is meant for that looks like no configuration; "" where it looks like one."""
+    first = [line.strip() for line in text.split("\n", 100)[:100] if line.strip()][:2]
+    rows = len(first) > 1 and all(line.startswith("{") and line.endswith("}") for line in first)
+    if rows or file.suffix.lower() in (".jsonl", ".csv", ".tsv"):
+        return "This looks like a task file, which env.data_path names in a configuration; name the configuration here."
+    if file.suffix.lower() in (".md", ".markdown"):
+        return "This looks like a skill, which env.skill_init names in a configuration; name the configuration here."
+    return ""
 
 
 _Dumper.add_representer(str, _represent_text)

@@ -2,7 +2,8 @@
 
 Whatever such code raises becomes one of our errors, with its file and line; an exception that cannot even say what it
 is, an exit and a `KeyboardInterrupt` that nobody pressed included. What it changes for the whole process, the working
-directory and the standard streams, is put back after each call. A call that takes too long is the caller's part
+directory and the standard streams, is put back after each block. Whoever calls it on a thread puts the block around the
+waiting, since a call that was given up on must change nothing any more. A call that takes too long is the caller's part
 (`concurrency.call_in_thread`).
 """
 

@@ -149,8 +149,7 @@ class Evaluator:
             if rollout.failure is not None and not recorded:
                 failures.append(rollout.failure)
                 if len(failures) > most:
-                    message = _too_few_measured(place, failures, total=len(tasks), most=most)
-                    raise MeasurementError(message, hint=_MEASUREMENT_HINT)
+                    raise _too_few_measured(place, failures, total=len(tasks), most=most)
             return rollout
 
         rollouts = await map_ordered(one, tasks, limit=self._workers)
@@ -231,7 +230,11 @@ class Evaluator:
         """Present or score beside the event loop, so that slow code of a user's holds up nothing else."""
         async with self._environment_lock:
             try:
-                return await call_in_thread(lambda: _foreign(stage, wanted, call), seconds=self._environment_seconds)
+                # Put back by who waits: a call that was given up on ends later, beside a program that has moved on.
+                with undisturbed():
+                    return await call_in_thread(
+                        lambda: _foreign(stage, wanted, call), seconds=self._environment_seconds
+                    )
             except TimeoutError:
                 message = f"{stage} took longer than {self._environment_seconds:g} seconds"
                 return Failure("timeout", stage, "TimeoutError", message)
@@ -248,13 +251,12 @@ def unmeasured_allowed(share: float, tasks: int) -> int:
 
 def _foreign(stage: str, wanted: type[ValueT], call: Callable[[], ValueT]) -> ValueT | Failure:
     """Call what a user's environment does. The declared seam to foreign code: whatever it raises is a failure."""
-    with undisturbed():
-        try:
-            value: object = call()
-        except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
-            place = place_of(error, short=True)
-            words = f"{words_of(error)} ({place})" if place else words_of(error)
-            return Failure("error", stage, type(error).__name__, words)
+    try:
+        value: object = call()
+    except BaseException as error:  # noqa: BLE001 - foreign code on a thread of its own; it may not end the process
+        place = place_of(error, short=True)
+        words = f"{words_of(error)} ({place})" if place else words_of(error)
+        return Failure("error", stage, type(error).__name__, words)
     if isinstance(value, wanted):
         return value
     return Failure("error", stage, "TypeError", f"{stage} returned {shape_of(value)}, which is no {wanted.__name__}")
@@ -271,8 +273,11 @@ _MEASUREMENT_HINT = (
 )
 
 
-def _too_few_measured(place: Place, failures: Sequence[Failure], *, total: int, most: int) -> str:
+def _too_few_measured(place: Place, failures: Sequence[Failure], *, total: int, most: int) -> MeasurementError:
     reasons = list(dict.fromkeys(f"{failure.kind} in {failure.stage}: {failure.message}" for failure in failures))
     shown = "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more reasons" if len(reasons) > 3 else "")
+    if place.stage == "check":  # One task, asked to find out the cause: there is nothing to count.
+        return MeasurementError(f"{place.stage}: {shown}", hint="Mend the cause and run the same command again.")
     allowed = f"at most {most} may be missing" if most else "none may be missing"
-    return f"{place.stage}: {len(failures)} of {total} tasks could not be measured, {allowed} ({shown})"
+    message = f"{place.stage}: {len(failures)} of {total} tasks could not be measured, {allowed} ({shown})"
+    return MeasurementError(message, hint=_MEASUREMENT_HINT)

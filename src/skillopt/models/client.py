@@ -6,6 +6,8 @@ part, and trying again, waiting in line and counting are wrappers' parts.
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Mapping
 
@@ -15,13 +17,17 @@ from yarl import URL
 from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
-from skillopt.models.failures import Reporter, asked_wait, parse_json, provider_words, shown_address
+from skillopt.models.failures import Reporter, asked_wait, paid_for, parse_json, provider_words, shown_address
 from skillopt.models.proxies import find_proxy
+from skillopt.models.token_counts import with_estimates
 from skillopt.models.wire import Dialect, fixed_fields, model_identity, read_reply, request_body
 from skillopt.types import JsonValue
 
 CONNECT_SECONDS = 30.0
 """Most seconds that opening a connection may take; the whole call has the `timeout` of its settings."""
+
+MOST_ANSWER_BYTES = 16 * 2**20
+"""Bytes of an answer, unpacked, beyond which it is not read on: far above any reply, and no danger to the memory."""
 
 
 class CompatibleClient(ChatModel):
@@ -96,16 +102,23 @@ class CompatibleClient(ChatModel):
         """
         body = request_body(request, self._fixed, constrain=self._constrain)
         session = self._session or self._open()
+        succeeded = False
         try:
             async with session.post(
                 self._url, data=body, headers=self._headers, proxy_headers=self._proxy_headers, allow_redirects=False
             ) as response:
-                answer = await response.read()
+                succeeded = 200 <= response.status < 300
+                answer = await _read(response)
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
-            raise self._connection_error(error) from error
-        if not 200 <= response.status < 300:
+            failure = self._connection_error(error)
+            raise (paid_for(failure) if succeeded else failure) from error
+        if not succeeded:
             raise self._refusal(response.status, response.headers, answer)
-        return read_reply(answer, self._reporter, content_type=response.headers.get("Content-Type", ""))
+        if len(answer) > MOST_ANSWER_BYTES:
+            said = f"larger than {MOST_ANSWER_BYTES // 2**20} MB; no reply is, so it was not read to its end"
+            raise paid_for(self._reporter.transient(f"the answer is {said}"))
+        reply = read_reply(answer, self._reporter, content_type=response.headers.get("Content-Type", ""))
+        return with_estimates(reply, request)
 
     async def close(self) -> None:
         """Close the connections; safe to call twice."""
@@ -135,7 +148,7 @@ class CompatibleClient(ChatModel):
             return reporter.timeout(self._timeout)
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
             return reporter.transient(
-                f"cannot connect to {reporter.address}: {reporter.quote(str(error))}",
+                f"cannot connect to {reporter.address}: {reporter.quote(_why(error))}",
                 hint="Is the server running, and is `base_url` its address?",
             )
         return reporter.transient(f"the connection broke: {type(error).__name__}: {reporter.quote(str(error))}")
@@ -147,6 +160,26 @@ class CompatibleClient(ChatModel):
         text = answer.decode("utf-8", "replace")
         words, code = provider_words(parse_json(answer))
         return self._reporter.refusal(status, words or text, code=code, wait=asked_wait(headers, now=time.time()))
+
+
+def _why(error: OSError) -> str:
+    """Return why there is no connection, once and without the address, which is said already."""
+    numbers = [error.errno] if error.errno else [int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))]
+    # Those of names that are not found are negative, and have words of their own.
+    known = dict.fromkeys(os.strerror(number) for number in numbers if number > 0)
+    return ", ".join(known) or error.strerror or str(error)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """Return the body, unpacked piece by piece; one that is too large is cut off after its first byte too many."""
+    body = bytearray()
+    # `response.read()` has no bound, and unpacks whatever came at once.
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > MOST_ANSWER_BYTES:
+            response.close()
+            break
+    return bytes(memoryview(body)[: MOST_ANSWER_BYTES + 1])
 
 
 def _parse_address(base_url: str, provider: str) -> URL:

@@ -18,7 +18,7 @@ def join_events(body: bytes) -> dict[str, object]:
     """Return the completion that a stream of events amounts to, in the form that comes without a stream.
 
     A stream that holds an error becomes an answer with that error; one that ends before the reply does becomes an
-    answer without a message, which is no whole reply.
+    answer without a message, which is no whole reply. Both keep the usage that came before.
     """
     texts: dict[str, list[str]] = {name: [] for name in _TEXTS}
     finish: object = None
@@ -29,7 +29,7 @@ def join_events(body: bytes) -> dict[str, object]:
             continue
         event = as_mapping(parse_json(line.removeprefix(b"data:")))
         if event.get("error"):
-            return {"error": event["error"]}
+            return {"error": event["error"], "usage": event.get("usage") or usage}
         usage = event.get("usage") or usage
         choice = as_mapping(first_item(event.get("choices")))
         finish = choice.get("finish_reason") or finish
@@ -39,6 +39,6 @@ def join_events(body: bytes) -> dict[str, object]:
             if isinstance(piece, str):
                 pieces.append(piece)
     if not finish:
-        return {"choices": []}
+        return {"choices": [], "usage": usage}
     message = {"role": "assistant", **{name: "".join(pieces) for name, pieces in texts.items()}}
     return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}

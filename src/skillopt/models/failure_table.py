@@ -30,6 +30,7 @@ class Row:
         statuses: HTTP statuses that it is known by, if it is.
         halves: Whether half as many calls of the role may be in flight from then on.
         pauses: Whether no call of the role begins for as long as the provider asks.
+        paid: Whether it counts as a paid call: its answer began as a success, so the provider may bill it.
     """
 
     happens: str
@@ -38,10 +39,16 @@ class Row:
     statuses: tuple[int, ...] = ()
     halves: bool = False
     pauses: bool = False
+    paid: bool = False
 
 
 def _both(happens: str, treatment: Treatment, *statuses: int, halves: bool = False, pauses: bool = False) -> Row:
     return Row(happens, treatment, treatment, statuses, halves, pauses)
+
+
+def _began(happens: str, treatment: Treatment, optimizer: Treatment | None = None, *, halves: bool = False) -> Row:
+    """Return the row of an answer that began as a success."""
+    return Row(happens, treatment, optimizer or treatment, halves=halves, paid=True)
 
 
 _EMPTY_ACCOUNT = _both("429 whose code says that the account is empty", Treatment.STOP)
@@ -64,22 +71,23 @@ TABLE: tuple[Row, ...] = (
     _both("no server at the address", Treatment.AGAIN),
     _both("a certificate that is not trusted", Treatment.STOP),
     _both("the connection breaks before the answer", Treatment.AGAIN),
-    _both("the connection breaks within the answer", Treatment.AGAIN),
+    _began("the connection breaks within the answer", Treatment.AGAIN),
     _both("no answer within `timeout`", Treatment.AGAIN),
-    _both("an answer that begins and is not whole within `timeout`", Treatment.AGAIN),
-    _both("a slow answer, whole within `timeout`", Treatment.REPLY),
-    _both("a whole answer under a wrong content type", Treatment.REPLY),
-    _both("an answer that is no JSON", Treatment.AGAIN),
-    _both("an answer without choices or without a message", Treatment.AGAIN),
-    _both("an answer whose generation broke off (finish reason `error` and the like)", Treatment.AGAIN),
-    _both("200 with an error of an unknown or passing kind inside", Treatment.AGAIN),
-    _both("200 with a rate limit's error inside", Treatment.AGAIN, halves=True),
-    _both("200 with an error inside that will not pass", Treatment.STOP),
-    Row("a reply without text", Treatment.AGAIN, Treatment.ASKED),
-    Row("a reply of reasoning only", Treatment.AGAIN, Treatment.ASKED),
-    Row("a reply that is cut at its token limit", Treatment.REPLY, Treatment.ASKED),
-    Row("a reply that the content filter withholds", Treatment.REPLY, Treatment.ASKED),
-    Row("a text that does not hold what was asked for", Treatment.REPLY, Treatment.ASKED),
+    _began("an answer that begins and is not whole within `timeout`", Treatment.AGAIN),
+    _began("a slow answer, whole within `timeout`", Treatment.REPLY),
+    _began("a whole answer under a wrong content type", Treatment.REPLY),
+    _began("an answer larger than 16 MB, of which no more is read", Treatment.AGAIN),
+    _began("an answer that is no JSON", Treatment.AGAIN),
+    _began("an answer without choices or without a message", Treatment.AGAIN),
+    _began("an answer whose generation broke off (finish reason `error` and the like)", Treatment.AGAIN),
+    _began("200 with an error of an unknown or passing kind inside", Treatment.AGAIN),
+    _began("200 with a rate limit's error inside", Treatment.AGAIN, halves=True),
+    _began("200 with an error inside that will not pass", Treatment.STOP),
+    _began("a reply without text", Treatment.AGAIN, Treatment.ASKED),
+    _began("a reply of reasoning only", Treatment.AGAIN, Treatment.ASKED),
+    _began("a reply that is cut at its token limit", Treatment.REPLY, Treatment.ASKED),
+    _began("a reply that the content filter withholds", Treatment.REPLY, Treatment.ASKED),
+    _began("a text that does not hold what was asked for", Treatment.REPLY, Treatment.ASKED),
 )
 """Everything that can become of a call besides a reply that can be used."""
 

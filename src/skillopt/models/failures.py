@@ -15,13 +15,16 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from html import escape
-from typing import cast
+from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
 
 from yarl import URL
 
 from skillopt.errors import FatalModelError, ModelError, ModelTimeoutError, RateLimitError, TransientModelError
 from skillopt.models.failure_table import QUOTA_CODES, Treatment, row_of
+from skillopt.types import Usage
+
+ErrorT = TypeVar("ErrorT", bound=ModelError)
 
 _URL_SAFE = str.maketrans("+/", "-_")
 
@@ -41,6 +44,8 @@ _QUOTE_LIMIT = 300
 _READ_LIMIT = 20_000
 _RECOGNISABLE = 8
 _HINTED = 3
+_LONGEST_WAIT = 1e9
+"""Seconds that stand for any longer wait, be it infinite; who waits shortens them much further."""
 _MASKED_REST = r"[\w-]*(?:[*\u2022\u00b7\u2026]{2,}|\.{3}|\u2026|[xX]{4})[^\s\"'<>,;]*"
 """What follows the first characters of a key that a server has masked with stars, dots or the like."""
 _UNMISTAKABLE = 16
@@ -156,6 +161,13 @@ def _forms(secret: str) -> set[str]:
     return forms
 
 
+def paid_for(error: ErrorT, usage: Usage | None = None) -> ErrorT:
+    """Return the error of an answer that began as a success, with the tokens that it names; none where it does not."""
+    usage = usage or Usage()
+    error.paid = (usage.fresh_tokens, usage.cached_tokens, usage.output_tokens)
+    return error
+
+
 def shown_address(url: URL) -> str:
     """Return an address as it may be shown: without user, password, query and fragment."""
     return str(url.with_user(None).with_query(None).with_fragment(None)) if url.absolute else ""
@@ -223,6 +235,6 @@ def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
 
 
 def _seconds(value: str | None) -> float | None:
-    if value is None or not re.fullmatch(r"\s*\d{1,9}(\.\d*)?\s*", value, re.ASCII):
+    if value is None or not re.fullmatch(r"\s*(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", value, re.ASCII):
         return None
-    return float(value)
+    return min(float(value), _LONGEST_WAIT)

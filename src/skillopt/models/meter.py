@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from skillopt.errors import ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.prices import Prices
 from skillopt.models.retry import failed_attempts
@@ -48,7 +49,7 @@ class Payment:
         dollars: Its price; None where it is unknown.
         retries: Attempts of the same request that failed before it.
         key: What it was paid for: the key of the reply or of the rollout; "" where that is not known.
-        useful: Whether its reply went into a record; a blank one is paid all the same.
+        useful: Whether its reply went into a record; a blank one, and an answer that broke off, are paid all the same.
     """
 
     role: Role
@@ -137,6 +138,9 @@ def _as_float(dollars: Fraction | None) -> float | None:
 class MeteredModel:
     """A model whose replies are counted as paid, those that are of no use too.
 
+    So is an answer that began as a success and was none, such as one that broke off: the provider may bill it. What was
+    refused, and what never answered, costs nothing.
+
     Args:
         model: The model that is asked; one that answers from records belongs outside of the meter.
         pay: Told of every payment.
@@ -166,12 +170,23 @@ class MeteredModel:
         return self._model.identity
 
     async def reply(self, request: ChatRequest) -> ChatReply:
-        """Ask the model and count its reply."""
-        reply = await self._model.reply(request)
-        dollars = self._prices.dollars(self._role, reply.usage)
-        retries, useful = failed_attempts(), self._useful(reply)
-        self._pay(Payment(self._role, request.place, reply.usage, dollars, retries, useful=useful))
+        """Ask the model and count its reply.
+
+        Raises:
+            ModelError: As the model behind it does; what may have been paid for it is counted.
+        """
+        try:
+            reply = await self._model.reply(request)
+        except ModelError as error:
+            if error.paid is not None:
+                self._count(request.place, Usage(1, *error.paid), useful=False)
+            raise
+        self._count(request.place, reply.usage, useful=self._useful(reply))
         return reply
+
+    def _count(self, place: Place, usage: Usage, *, useful: bool) -> None:
+        dollars = self._prices.dollars(self._role, usage)
+        self._pay(Payment(self._role, place, usage, dollars, failed_attempts(), useful=useful))
 
     async def close(self) -> None:
         """Close the model behind it."""

@@ -15,8 +15,9 @@ from yarl import URL
 from skillopt.config.model_settings import RoleSettings
 from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
-from skillopt.models.failures import Reporter, provider_words, shown_address
+from skillopt.models.failures import Reporter, paid_for, provider_words, shown_address
 from skillopt.models.proxies import find_proxy
+from skillopt.models.token_counts import with_estimates
 from skillopt.models.vendors import Access, build_backend, vendor_errors
 from skillopt.models.wire import model_identity
 from skillopt.types import JsonValue, Message, Usage
@@ -114,17 +115,18 @@ class AdaptedModel(ChatModel):
                 self._backend, history, model_settings=self._settings, model_request_parameters=parameters
             )
         except ContentFilterError:
-            return ChatReply("", "content_filter")
+            return with_estimates(ChatReply("", "content_filter"), request)
         except AgentRunError as error:
             raise self._failure(error) from error
         except (UserError, *self._vendor_errors) as error:
             raise self._vendor_failure(error) from error
         except Exception as error:  # the seam to foreign code: on a malformed answer it fails in ways of its own
             words = f"{type(error).__name__}: {self._reporter.quote(str(error))}"
-            raise self._reporter.transient(f"the answer cannot be read: {words}") from error
+            raise paid_for(self._reporter.transient(f"the answer cannot be read: {words}")) from error
+        reply = _read_response(response, self._reporter)
         if response.finish_reason == "error":
-            raise self._reporter.transient("the provider broke the generation off")
-        return _read_response(response, self._reporter)
+            raise paid_for(self._reporter.transient("the provider broke the generation off"), reply.usage)
+        return with_estimates(reply, request)
 
     async def close(self) -> None:
         """Close the connections; safe to call twice."""
@@ -156,8 +158,9 @@ class AdaptedModel(ChatModel):
         reporter = self._reporter
         if isinstance(error, ModelRequestTimeout):
             return reporter.timeout(self._timeout)
-        if not isinstance(error, ModelAPIError):
-            return reporter.transient(f"the answer cannot be read: {reporter.quote(str(error))}")
+        # A vendor's library that finds no JSON in a successful answer calls it a failed connection.
+        if not isinstance(error, ModelAPIError) or isinstance(error.__cause__, ValueError):
+            return paid_for(reporter.transient(f"the answer cannot be read: {reporter.quote(str(error))}"))
         words = provider_words(error.body)[0] or error.message
         if isinstance(error, ModelHTTPError):
             code = "insufficient_quota" if isinstance(error, ModelQuotaExceededError) else ""

@@ -12,10 +12,19 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from skillopt.config.model_settings import RoleSettings
-from skillopt.errors import ConfigError
+from skillopt.errors import ConfigError, ModelError
 from skillopt.models.base import ChatReply, ChatRequest, ReplySchema
 from skillopt.models.event_stream import EVENT_STREAM, join_events
-from skillopt.models.failures import Reporter, as_mapping, first_item, parse_json, provider_words, status_of
+from skillopt.models.failures import (
+    Reporter,
+    as_mapping,
+    first_item,
+    paid_for,
+    parse_json,
+    provider_words,
+    status_of,
+)
+from skillopt.models.token_counts import read_usage
 from skillopt.types import JsonValue, Usage
 
 ThinkingStyle: TypeAlias = Literal[
@@ -194,13 +203,21 @@ def _is_strict(schema: JsonValue) -> bool:
 def read_reply(body: bytes, reporter: Reporter, *, content_type: str = "") -> ChatReply:
     """Read the answer of a server that said it went well.
 
-    Token counts that the server leaves out are 0: nothing is estimated, so a meter can tell what was never measured.
-
     Raises:
         TransientModelError: If the body is no chat completion, or says that the generation broke off.
         FatalModelError: If it holds an error that another attempt cannot mend.
+            Either says what may have been paid for it all the same (`ModelError.paid`).
     """
     payload = join_events(body) if content_type.startswith(EVENT_STREAM) else parse_json(body)
+    usage = read_usage(as_mapping(as_mapping(payload).get("usage")))
+    try:
+        return _whole_reply(body, payload, usage, reporter, content_type=content_type)
+    except ModelError as error:
+        paid_for(error, usage)
+        raise
+
+
+def _whole_reply(body: bytes, payload: object, usage: Usage, reporter: Reporter, *, content_type: str) -> ChatReply:
     if payload is None:
         excerpt = reporter.quote(body.decode("utf-8", "replace")) or "nothing"
         raise reporter.transient(
@@ -225,7 +242,7 @@ def read_reply(body: bytes, reporter: Reporter, *, content_type: str = "") -> Ch
     if finish not in _KNOWN_FINISHES:
         finish = reporter.quote(finish)
     text, reasoning = reporter.without_secrets(text), reporter.without_secrets(reasoning)
-    return ChatReply(text, finish, reasoning, _usage(as_mapping(outer.get("usage"))))
+    return ChatReply(text, finish, reasoning, usage)
 
 
 def _raise_error_inside(part: Mapping[str, object], reporter: Reporter) -> None:
@@ -281,19 +298,3 @@ def _split_think(text: str) -> tuple[str, str]:
     if end and "<think>" not in thought:
         return answer.lstrip(), thought.strip()
     return text, ""
-
-
-def _usage(raw: Mapping[str, object]) -> Usage:
-    prompt = _count(raw.get("prompt_tokens"))
-    output = _count(raw.get("completion_tokens"))
-    cached = _count(as_mapping(raw.get("prompt_tokens_details")).get("cached_tokens"))
-    cached = min(prompt, cached or _count(raw.get("prompt_cache_hit_tokens")))
-    # Most providers count reasoning within completion_tokens; xAI adds it, which shows in the total.
-    reasoning = _count(as_mapping(raw.get("completion_tokens_details")).get("reasoning_tokens"))
-    if reasoning and _count(raw.get("total_tokens")) == prompt + output + reasoning:
-        output += reasoning
-    return Usage(calls=1, fresh_tokens=prompt - cached, cached_tokens=cached, output_tokens=output)
-
-
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and 0 < value < 1e15 else 0

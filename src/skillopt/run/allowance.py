@@ -1,9 +1,15 @@
 """Limits: what a run may still use, asked ahead of every call.
 
-A call is begun only if what was paid, what is in flight and the call itself, as far as it can be told ahead, stay below
-every limit. What a call will cost is an estimate on the safe side, so where it does not fit beside others it waits
-until nothing else is in flight, and is begun alone as long as the limit is not reached. So a limit is exceeded by at
-most one call's own cost, and a limit of calls never.
+A call is begun beside others only if what was paid, what is in flight and the call itself stay below every limit,
+as far as they can be told ahead; where it does not fit it waits until nothing else is in flight, and is begun alone as
+long as the limit is not reached. What is certain by that:
+
+    calls              never exceeded
+    tokens, dollars    exceeded by at most one call's own cost: where the role has `max_tokens`, always; where it has
+                       none, as long as no reply is more than four times as long as the longest that the role gave
+                       before in this start of the run. Nothing is known of its first reply, so that call runs alone.
+
+Prompts are estimated (`skill/size.py`); what is paid is counted from the provider's own numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from fractions import Fraction
 
 from skillopt.config.limit_settings import AmountSettings, LimitSettings
 from skillopt.deadline import standing_still
-from skillopt.errors import LimitReached
+from skillopt.errors import LimitReached, ModelError
 from skillopt.interruption import may_begin, under_way
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
 from skillopt.models.meter import Meter
@@ -24,7 +30,7 @@ from skillopt.models.prices import Prices
 from skillopt.skill.size import estimate_tokens
 from skillopt.types import JsonValue, Role, Usage
 
-_UNSEEN_REPLY_TOKENS = 4096
+_LEAST_REPLY_TOKENS = 4096
 """Tokens of a reply that is expected, at least, of a model that has no limit of its own."""
 _TIMES_LONGEST = 4
 """How much longer than the longest reply so far the next one of such a model is expected to be."""
@@ -32,11 +38,12 @@ _TIMES_LONGEST = 4
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """A call in flight, as it was estimated."""
+    """A call in flight, as it was estimated; `bounded` is False where nothing is known of the length of its reply."""
 
     role: Role
     tokens: int
     dollars: Fraction
+    bounded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,7 @@ class Allowance:
             with standing_still("waiting for what is in flight, close to a limit"):
                 while not self._fits(expected):
                     await self._changed.wait()
+                    expected = self._expected(role, request)  # A longer reply may have come meanwhile.
             self._in_flight.append(expected)
         try:
             yield lambda usage: self._learn(role, usage)
@@ -108,10 +116,11 @@ class Allowance:
     def _expected(self, role: Role, request: ChatRequest) -> _Expected:
         prompt = sum(estimate_tokens(message.content) for message in request.messages)
         answer = self._reply_tokens.get(role)
+        bounded = answer is not None or role in self._longest
         if answer is None:
-            answer = max(_TIMES_LONGEST * self._longest.get(role, 0), _UNSEEN_REPLY_TOKENS)
+            answer = max(_TIMES_LONGEST * self._longest.get(role, 0), _LEAST_REPLY_TOKENS)
         usage = Usage(1, fresh_tokens=prompt, output_tokens=answer)
-        return _Expected(role, usage.tokens, Fraction(self._prices.dollars(role, usage) or 0.0))
+        return _Expected(role, usage.tokens, Fraction(self._prices.dollars(role, usage) or 0.0), bounded)
 
     def _fits(self, expected: _Expected) -> bool:
         """Whether every limit has room for the call now; False where it may have once others are done."""
@@ -131,8 +140,9 @@ class Allowance:
             if most is None or paid is None:
                 continue
             if paid >= most:
-                raise LimitReached(f"{limit.key}.{name} is {most:g}, and {_shown(paid)} were used")
-            room = room and (not others or paid + in_flight + own <= most)
+                raise LimitReached(f"{limit.key}.{name} is {most:.10g}, and {_shown(paid)} were used")
+            known = name == "calls" or all(call.bounded for call in (*others, expected))
+            room = room and (not others or (known and paid + in_flight + own <= most))
         minutes = limit.most.minutes
         if minutes is not None and self._clock() - self._began >= 60.0 * minutes:
             raise LimitReached(f"{limit.key}.minutes is {minutes:g}, and they are over")
@@ -140,7 +150,10 @@ class Allowance:
 
 
 def _shown(amount: Fraction | int) -> str:
-    return f"{float(amount):.4g}" if isinstance(amount, Fraction) else str(amount)
+    """Return what was used: calls and tokens as whole numbers, dollars with four digits that count at least."""
+    if not isinstance(amount, Fraction):
+        return f"{amount:,}"
+    return f"${float(amount):,.4f}" if amount >= 1 else f"${float(amount):.4g}"
 
 
 class AllowedModel(ChatModel):
@@ -167,11 +180,17 @@ class AllowedModel(ChatModel):
 
         Raises:
             LimitReached: If there will be none.
+            ModelError: As the model behind it does.
         """
         async with self._allowance.one_call(self._role, request) as used:
             await may_begin()
-            with under_way():
-                reply = await self._model.reply(request)
+            try:
+                with under_way():
+                    reply = await self._model.reply(request)
+            except ModelError as error:
+                if error.paid is not None and error.paid[-1]:
+                    used(Usage(1, *error.paid))
+                raise
             used(reply.usage)
             return reply
 

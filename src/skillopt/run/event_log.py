@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from skillopt.disk import OpenedFile, refused
+from skillopt.disk import OpenedFile, check_regular, refused
 from skillopt.events import Event
 
 FORMAT_VERSION = 1
@@ -63,6 +63,7 @@ class EventLog:
         self._subscribers = tuple(subscribers)
         self._sequence = 0
         with refused(f"{path} cannot be written"):
+            check_regular(path)
             # Without a buffer, since what a full disk refused must not come again when the file is closed.
             self._file = path.open("ab", buffering=0)
             if not _ends_its_last_line(path):

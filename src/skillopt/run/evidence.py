@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self, TypeAlias, TypeVar
@@ -26,7 +26,7 @@ from skillopt.disk import OpenedFile
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Payment
-from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, note, prepare
+from skillopt.run.evidence_format import PAYMENT_COLUMNS, RECORDS, checksum, damage_advice, note, prepare, row_checksum
 from skillopt.run.evidence_json import (
     failure_from_json,
     failure_to_json,
@@ -47,11 +47,6 @@ BUSY_SECONDS = 5.0
 ValueT = TypeVar("ValueT")
 Value: TypeAlias = str | int | float | None
 """What a column can hold."""
-
-_PAYMENT_COLUMNS = (
-    *("role", "stage", "epoch", "step", "place_index", "attempt"),
-    *("calls", "fresh_tokens", "cached_tokens", "output_tokens", "dollars", "retries", "key", "useful"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,22 +164,36 @@ class EvidenceStore:
 
     def payments(self) -> tuple[Payment, ...]:
         """Return all payments, oldest first."""
-        names = ", ".join(_PAYMENT_COLUMNS)
+        names = ", ".join(PAYMENT_COLUMNS)
         with guarded(self._path):
-            rows = self._connection.execute(f"SELECT {names} FROM payments ORDER BY rowid").fetchall()
+            rows = self._connection.execute(f"SELECT {names}, checksum FROM payments ORDER BY rowid").fetchall()
+        for *values, written in rows:
+            if row_checksum("payments", dict(zip(PAYMENT_COLUMNS, values, strict=True))) != written:
+                message = f"{self._path} holds a damaged payment: it is not what was written, by its checksum"
+                raise RunDirectoryError(message, hint=damage_advice(self._path))
         return tuple(
-            Payment(r[0], Place(*r[1:6]), Usage(*r[6:10]), r[10], r[11], key=r[12], useful=bool(r[13])) for r in rows
+            Payment(r[0], Place(*r[1:6]), Usage(*r[6:10]), r[10], r[11], key=r[13], useful=bool(r[14])) for r in rows
         )
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was recorded yet that the run itself asked or measured."""
-        own = {table: "" if table == "given_up" else " WHERE origin = ''" for table in RECORDS}
+        """Whether it holds no record at all, neither of the run itself nor shared by another one."""
+        return not self._any(*RECORDS)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a training has paid or come past its baseline, paid or shared; an evaluation begins no run."""
+        own = ("replies WHERE origin = ''", "payments WHERE stage != 'eval' AND useful", "given_up")
+        return self._any(*own, "meta WHERE name LIKE 'timing of %'")
+
+    @property
+    def directory(self) -> Path:
+        """The directory that it lies in."""
+        return self._path.parent
+
+    def _any(self, *tables: str) -> bool:
         with guarded(self._path):
-            return not any(
-                self._connection.execute(f"SELECT 1 FROM {table}{where} LIMIT 1").fetchone()
-                for table, where in own.items()
-            )
+            return any(self._connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
 
     def get_meta(self, name: str) -> str | None:
         """Return what is noted of the run under a name, such as its configuration's digest, or None."""
@@ -193,7 +202,9 @@ class EvidenceStore:
         if row is None:
             return None
         if name != "format" and checksum(name, str(row[0])) != row[1]:
-            raise RunDirectoryError(f"{self._path} holds a damaged note of the run, {name!r}", hint=DAMAGE_ADVICE)
+            raise RunDirectoryError(
+                f"{self._path} holds a damaged note of the run, {name!r}", hint=damage_advice(self._path)
+            )
         return str(row[0])
 
     def put_meta(self, name: str, value: str) -> None:
@@ -220,12 +231,12 @@ class EvidenceStore:
         if row is None:
             return None
         try:
-            if checksum(key, row[0]) != row[1]:
+            if row_checksum(table, {"key": key, **where, RECORDS[table]: row[0]}) != row[1]:
                 raise ValueError("it is not what was written, by its checksum")
             return decode(row[0])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{self._path} holds a damaged record, in {table}: {error}"
-            raise RunDirectoryError(message, hint=DAMAGE_ADVICE) from error
+            raise RunDirectoryError(message, hint=damage_advice(self._path)) from error
 
     def _record(self, table: str, key: str, text: str, **values: Value) -> None:
         """Write a record and what was paid for it; the first one under a key stands."""
@@ -234,7 +245,8 @@ class EvidenceStore:
             self._opened.check_in_place()
 
     def _write_record(self, table: str, key: str, text: str, values: Mapping[str, Value]) -> None:
-        row = {"key": key, **values, RECORDS[table]: text, "recorded_at": _now(), "checksum": checksum(key, text)}
+        row: dict[str, Value] = {"key": key, **values, RECORDS[table]: text, "recorded_at": _now()}
+        row["checksum"] = row_checksum(table, row)
         paying = self._paying.get()
         with guarded(self._path):
             if paying is None or not paying.payments:
@@ -252,28 +264,24 @@ class EvidenceStore:
         paying.payments.clear()
 
     def _pay(self, payment: Payment) -> None:
-        usage = payment.usage
-        row = {
+        row: dict[str, Value] = {
             "role": payment.role,
             **_columns(payment.place),
-            "calls": usage.calls,
-            "fresh_tokens": usage.fresh_tokens,
-            "cached_tokens": usage.cached_tokens,
-            "output_tokens": usage.output_tokens,
+            **asdict(payment.usage),
             "dollars": payment.dollars,
             "retries": payment.retries,
             "key": payment.key,
             "useful": payment.useful,
             "paid_at": _now(),
         }
+        row["checksum"] = row_checksum("payments", row)
         with guarded(self._path):
             self._insert("payments", row)
 
     def _insert(self, table: str, row: Mapping[str, Value]) -> None:
+        verb = "INSERT OR IGNORE" if table in RECORDS else "INSERT"  # No payment may go without a word.
         places = ", ".join("?" * len(row))
-        self._connection.execute(
-            f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values())
-        )
+        self._connection.execute(f"{verb} INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
 
 
 def _columns(place: Place) -> dict[str, Value]:

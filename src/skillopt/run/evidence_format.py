@@ -1,13 +1,16 @@
 """The tables of an evidence store, their format's version, and how a file of an older format becomes one of this.
 
-Beside each record stands a checksum of it and of its key: a bit that flips on the disk is found when it is read, and
-does not quietly become another reply. The column `origin` tells whose record it is: "" for what was paid here, else the
-name of the run directory that it was taken over from.
+Beside each record stands a checksum of it and of what it is found by, beside each payment one of all of it: a bit that
+flips on the disk is found when it is read, and does not quietly become another reply or another bill. The column
+`origin` tells whose record it is: "" for what was paid here, else the name of the run directory that it was taken over
+from.
 """
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +25,21 @@ FORMAT: Final = "2"
 
 RECORDS: Final = {"replies": "reply", "trajectories": "trajectory", "rollouts": "rollout", "given_up": "failure"}
 """The tables whose rows are records, and the column of each that holds what was recorded."""
+
+_PLACE_COLUMNS = ("stage", "epoch", "step", "place_index", "attempt")
+
+PAYMENT_COLUMNS: Final = (
+    *("role", *_PLACE_COLUMNS, "calls", "fresh_tokens", "cached_tokens", "output_tokens", "dollars", "retries"),
+    *("paid_at", "key", "useful"),
+)
+"""What is written of a payment."""
+
+CHECKED: Final[Mapping[str, tuple[str, ...]]] = {
+    **{table: ("key", column) for table, column in RECORDS.items()},
+    "given_up": ("key", *_PLACE_COLUMNS, RECORDS["given_up"]),
+    "payments": PAYMENT_COLUMNS,
+}
+"""The columns of each table that its checksum covers: what a row is found by and what is decided on."""
 
 _PLACE = """stage TEXT NOT NULL, epoch INTEGER NOT NULL, step INTEGER NOT NULL,
     place_index INTEGER NOT NULL, attempt INTEGER NOT NULL"""
@@ -48,7 +66,7 @@ CREATE TABLE IF NOT EXISTS payments (
     role TEXT NOT NULL, {_PLACE},
     calls INTEGER NOT NULL, fresh_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL, dollars REAL, retries INTEGER NOT NULL, paid_at TEXT NOT NULL,
-    key TEXT NOT NULL DEFAULT '', useful INTEGER NOT NULL DEFAULT 1
+    key TEXT NOT NULL DEFAULT '', useful INTEGER NOT NULL DEFAULT 1, checksum TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS given_up (
     key TEXT NOT NULL, {_PLACE},
@@ -61,6 +79,18 @@ CREATE TABLE IF NOT EXISTS given_up (
 def checksum(key: str, text: str) -> str:
     """Return what stands beside a record, to know it by: 64 hexadecimal digits of its key and its text together."""
     return text_digest(f"{key}\n{text}")
+
+
+def row_checksum(table: str, row: Mapping[str, object]) -> str:
+    """Return what stands beside a record or a payment, to know it by; of a record with a key alone it is `checksum`."""
+    return text_digest("\n".join(str(_as_stored(name, row[name])) for name in CHECKED[table]))
+
+
+def _as_stored(name: str, value: object) -> object:
+    """Return a value as it is read again: SQLite knows no booleans, and writes a whole number of dollars as such."""
+    if isinstance(value, int):
+        return float(value) if name == "dollars" else int(value)
+    return value
 
 
 def note(connection: sqlite3.Connection, name: str, value: str) -> None:
@@ -109,7 +139,7 @@ def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]
         RunDirectoryError: If it is another database, or of a format that is not known.
     """
     if "meta" not in tables:
-        raise RunDirectoryError(f"{path} is a database, but no evidence store", hint=DAMAGE_ADVICE)
+        raise RunDirectoryError(f"{path} is a database, but no evidence store", hint=damage_advice(path))
     row = connection.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
     written = None if row is None else str(row[0])
     if written not in ("1", FORMAT):
@@ -120,10 +150,13 @@ def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]
     return written
 
 
-DAMAGE_ADVICE: Final = (
-    "Put back a copy of it, or let `skillopt recover RUN_DIRECTORY` keep what can be read of it: the damaged file is "
-    "moved aside, and only what was lost is paid again. Or move the whole run directory away: it then starts anew."
-)
+def damage_advice(path: Path) -> str:
+    """Return what to do about damaged evidence."""
+    command = f"skillopt recover {shlex.quote(str(path.parent))}"
+    return (
+        f"Put back a copy of it, or let `{command}` keep what can be read of it: the damaged file is moved aside, and "
+        "only what was lost is paid again. Or move the whole run directory away: it then starts anew."
+    )
 
 
 def _tables(connection: sqlite3.Connection) -> set[str]:
@@ -134,14 +167,19 @@ def _upgrade_from_1(connection: sqlite3.Connection) -> None:
     execute = connection.execute
     tables = _tables(connection)
     connection.create_function("checksum", 2, checksum, deterministic=True)
-    for table in sorted(tables & RECORDS.keys()):
-        execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
-        execute(f"UPDATE {table} SET checksum = checksum(key, {RECORDS[table]})")
-        if table != "given_up":
-            execute(f"ALTER TABLE {table} ADD COLUMN origin TEXT NOT NULL DEFAULT ''")
+    connection.create_function("row_checksum", -1, _row_checksum, deterministic=True)
     if "payments" in tables:
         execute("ALTER TABLE payments ADD COLUMN key TEXT NOT NULL DEFAULT ''")
         execute("ALTER TABLE payments ADD COLUMN useful INTEGER NOT NULL DEFAULT 1")
+    for table in sorted(tables & CHECKED.keys()):
+        execute(f"ALTER TABLE {table} ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
+        execute(f"UPDATE {table} SET checksum = row_checksum('{table}', {', '.join(CHECKED[table])})")
+        if table not in ("given_up", "payments"):
+            execute(f"ALTER TABLE {table} ADD COLUMN origin TEXT NOT NULL DEFAULT ''")
     execute("ALTER TABLE meta ADD COLUMN checksum TEXT NOT NULL DEFAULT ''")
     execute("UPDATE meta SET checksum = checksum(name, value) WHERE name != 'format'")
     execute("UPDATE meta SET value = ? WHERE name = 'format'", (FORMAT,))
+
+
+def _row_checksum(table: str, *values: object) -> str:
+    return row_checksum(table, dict(zip(CHECKED[table], values, strict=True)))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillopt.errors import RunDirectoryError
-from skillopt.run.evidence_format import DAMAGE_ADVICE
+from skillopt.run.evidence_format import damage_advice
 
 _DISK_ADVICE = {
     "SQLITE_FULL": "Free some space on the disk and start again: nothing that was recorded is lost.",
@@ -36,5 +36,5 @@ def guarded(path: Path) -> Generator[None]:
         raise  # A mistake in this program, such as use after closing.
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
-        advice = next((text for start, text in _DISK_ADVICE.items() if name.startswith(start)), DAMAGE_ADVICE)
+        advice = next((text for start, text in _DISK_ADVICE.items() if name.startswith(start)), damage_advice(path))
         raise RunDirectoryError(f"the evidence in {path} cannot be used: {error}", hint=advice) from error

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,16 +22,17 @@ from urllib.parse import quote
 
 from skillopt.config.env_settings import EnvSettings
 from skillopt.data.split_names import SPLIT_NAMES
+from skillopt.disk import refused
 from skillopt.errors import RunDirectoryError
 from skillopt.evaluation.keys import measurement_protocol, rollout_key
 from skillopt.harness.chat import ChatHarness
 from skillopt.models.journal import reply_key
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.evidence_format import DAMAGE_ADVICE, RECORDS, checksum, known_format, note, prepare
+from skillopt.run.evidence_format import RECORDS, checksum, damage_advice, known_format, note, prepare
 from skillopt.run.evidence_json import request_from_json
 from skillopt.run.history import Record
 from skillopt.run.ledger import LedgerRow
-from skillopt.run.lock import LOCK_NAME
+from skillopt.run.lock import LOCK_NAME, read_holder
 from skillopt.run.models import Models
 from skillopt.run.own_files import EVIDENCE_NAME
 from skillopt.run.setup import Setup
@@ -167,22 +169,42 @@ def share_evidence(fork: Fork) -> None:
             )
         return
     copy = directory / _COPY_NAME
-    for path in directory.glob(f"{_COPY_NAME}*"):
-        path.unlink()
-    in_use = _write_ahead_log(source).exists()
+    _remove_leftovers(directory)
     try:
-        _copy(source, copy, in_use=in_use)
-        if not in_use and _write_ahead_log(source).exists():
-            # Somebody began to write just now, so the file may not have stood still.
-            copy.unlink()
-            _copy(source, copy, in_use=True)
+        _copy_source(source, copy)
     except sqlite3.Error as error:
         damaged = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
-        advice = DAMAGE_ADVICE if damaged else "Mend the cause, and run the same command again."
+        advice = damage_advice(source / EVIDENCE_NAME) if damaged else "Mend the cause, and run the same command again."
         raise RunDirectoryError(
             f"the evidence of {source} cannot be shared: {error}", hint=f"{_UNCHANGED} {advice}"
         ) from error
     copy.replace(evidence)
+    _remove_leftovers(directory)
+
+
+def _copy_source(source: Path, copy: Path) -> None:
+    found, private = source / EVIDENCE_NAME, copy.with_name(f"{_COPY_NAME}.source")
+    if not _log_of(found).exists():
+        _copy(source, copy, found=found, in_use=False)
+        if not _log_of(found).exists():
+            return
+        # Somebody began to write just now, so the file may not have stood still.
+        copy.unlink()
+    elif read_holder(source) is None:
+        # SQLite would set up an index beside the log that a killed process has left: it gets one beside a copy.
+        with refused(f"the evidence of {source} cannot be copied to {copy.parent}"):
+            shutil.copy(found, private)
+            shutil.copy(_log_of(found), _log_of(private))
+        if read_holder(source) is None:
+            _copy(source, copy, found=private, in_use=True)
+            return
+    _copy(source, copy, found=found, in_use=True)
+
+
+def _remove_leftovers(directory: Path) -> None:
+    with refused(f"{directory} cannot be cleared of half-made copies"):
+        for path in directory.glob(f"{_COPY_NAME}*"):
+            path.unlink()
 
 
 def matching(directory: Path, setup: Setup, models: Models) -> dict[str, int]:
@@ -219,8 +241,9 @@ def matching(directory: Path, setup: Setup, models: Models) -> dict[str, int]:
         }
 
 
-def _copy(source: Path, copy: Path, *, in_use: bool) -> None:
-    with _opened(source / EVIDENCE_NAME, in_use=in_use) as old:
+def _copy(source: Path, copy: Path, *, found: Path, in_use: bool) -> None:
+    """Copy the records of a source as they are found in its evidence, or in a copy of that."""
+    with _opened(found, in_use=in_use) as old:
         tables = {str(name) for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         known_format(old, source / EVIDENCE_NAME, tables=tables)
         with closing(sqlite3.connect(copy, isolation_level=None)) as new:
@@ -264,10 +287,10 @@ def _whole_rows(old: sqlite3.Connection, table: str, *, source: Path) -> Iterato
         if row.setdefault("checksum", expected) != expected:
             raise RunDirectoryError(
                 f"the evidence of {source} is damaged: a record in {table} is not what was written, by its checksum",
-                hint=f"{_UNCHANGED} {DAMAGE_ADVICE}",
+                hint=f"{_UNCHANGED} {damage_advice(source / EVIDENCE_NAME)}",
             )
         yield row
 
 
-def _write_ahead_log(source: Path) -> Path:
-    return source / f"{EVIDENCE_NAME}-wal"
+def _log_of(evidence: Path) -> Path:
+    return evidence.with_name(f"{evidence.name}-wal")

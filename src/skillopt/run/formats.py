@@ -17,6 +17,7 @@ from skillopt.data.manifest import FORMAT_VERSION as MANIFEST_VERSION
 from skillopt.errors import RunDirectoryError
 from skillopt.run.event_log import FORMAT_VERSION as EVENTS_VERSION
 from skillopt.run.evidence_format import FORMAT as EVIDENCE_VERSION
+from skillopt.run.own_files import EVIDENCE_NAME
 from skillopt.run.summary import SCHEMA_VERSION as SUMMARY_VERSION
 from skillopt.text_files import write_json_atomically
 
@@ -24,7 +25,7 @@ RUN_FILE = "run.json"
 
 FORMATS: Mapping[str, int] = {
     RUN_FILE: 1,
-    "evidence.sqlite": int(EVIDENCE_VERSION),
+    EVIDENCE_NAME: int(EVIDENCE_VERSION),
     "events.jsonl": EVENTS_VERSION,
     "run.lock": 1,
     "config.yaml": 1,
@@ -76,9 +77,14 @@ def check_formats(directory: Path) -> Found:
     if not isinstance(formats, dict):
         return "same"
     known = {name: version for name, version in cast("dict[str, Any]", formats).items() if isinstance(version, int)}
-    newer = [name for name, version in known.items() if version > FORMATS.get(name, 0)]
+    newer = [name for name, version in known.items() if name not in FORMATS or version > FORMATS[name]]
     if newer:
-        told = ", ".join(f"{name} has version {known[name]}, known is {FORMATS.get(name, 0)}" for name in newer[:3])
+        told = ", ".join(
+            f"{name} has version {known[name]}, known is {FORMATS[name]}"
+            if name in FORMATS
+            else f"{name} is of a kind that is not known"
+            for name in newer[:3]
+        )
         raise RunDirectoryError(
             f"{directory} was written by a newer SkillOpt ({found.get('skillopt_version')}): {told}",
             hint="Use that version, or name another directory in env.out_root.",
@@ -88,6 +94,8 @@ def check_formats(directory: Path) -> Found:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
+        if not path.is_file():  # To read a pipe or a device may wait for ever.
+            return {}
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}

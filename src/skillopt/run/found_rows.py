@@ -1,7 +1,7 @@
 """The rows of evidence that were found in a damaged file: which table each belongs to, and whether it is whole.
 
-Where in the file they were found does not matter (`sqlite_pages.py`). A record counts if its checksum fits; one of the
-oldest format, which had none, if it can be read.
+Where in the file they were found does not matter (`sqlite_pages.py`). A record or a payment counts if its checksum
+fits; one of the oldest format, which had none, if it can be read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skillopt.run.evidence_format import RECORDS, checksum
+from skillopt.run.accounts import OUTSIDE_OF_A_RUN
+from skillopt.run.evidence_format import RECORDS, checksum, row_checksum
 from skillopt.run.sqlite_pages import Row
 
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -36,13 +37,14 @@ TABLES: Mapping[str, Mapping[str, type]] = {
         "paid_at": str,
         "key": str,
         "useful": int,
+        "checksum": str,
     },
     "given_up": {"key": str, **_PLACE, "failure": str, "recorded_at": str, "checksum": str},
 }
 """The columns of each numbered table, as they lie in a file of any format, and what they hold."""
 
-_SINCE_FORMAT_2 = {"replies": 2, "trajectories": 2, "rollouts": 2, "payments": 2, "given_up": 1}
-"""How many of them, at the end, a row of format 1 lacks."""
+_SINCE_FORMAT_2 = {"replies": 2, "trajectories": 2, "rollouts": 2, "payments": 3, "given_up": 1}
+"""How many of them, at the end, a row of format 1 lacks; one that was upgraded may lack what follows its checksum."""
 
 _NAMED_BY = {**dict.fromkeys(RECORDS, ("key",)), "given_up": ("key", *_PLACE)}
 """What no two records of a table have in common."""
@@ -53,11 +55,11 @@ class Found:
     """What was found of one table.
 
     Attributes:
-        table: Its name.
+        table: Its name; "notes" for what is noted of the run.
         recovered: Rows that are whole.
-        damaged: Records that are there and are not what was written; they are left out.
+        damaged: Rows that are there and are not what was written; they are left out.
         missing: Rows that must have been there, since later ones are. How many came after the last that was found is
-            not known.
+            not known; nor is it of notes, which have no numbers.
     """
 
     table: str
@@ -75,6 +77,7 @@ class FoundRows:
 
     def __init__(self) -> None:
         self.notes: dict[str, str] = {}
+        self._damaged_notes: set[str] = set()
         self._kept: dict[str, dict[object, tuple[int, dict[str, Any]]]] = {table: {} for table in TABLES}
         self._numbers: dict[str, set[int]] = {table: set() for table in TABLES}
         self._damaged: dict[str, set[int]] = {table: set() for table in TABLES}
@@ -89,6 +92,8 @@ class FoundRows:
                     self.notes.setdefault(name, value)
                 case (str(name), str(value), str(written)) if checksum(name, value) == written:
                     self.notes.setdefault(name, value)
+                case (str(name), str(), str()):
+                    self._damaged_notes.add(name)
                 case _:
                     pass
             return
@@ -97,12 +102,13 @@ class FoundRows:
             return
         values: dict[str, Any] = dict(zip(TABLES[table], row.cells, strict=False))
         self._numbers[table].add(row.rowid)
-        if table == "payments":
-            self._keep(table, row.rowid, row.rowid, values)
-            return
-        key, text = values["key"], values[RECORDS[table]]
-        if is_whole(key, text, values.setdefault("checksum", checksum(key, text))):
-            self._keep(table, row.rowid, tuple(values[name] for name in _NAMED_BY[table]), values)
+        if "checksum" not in values:
+            values |= {"key": "", "useful": 1} if table == "payments" else {}
+            values["checksum"] = row_checksum(table, values)
+        if is_whole(table, values):
+            names = _NAMED_BY.get(table)
+            name = row.rowid if names is None else tuple(values[name] for name in names)
+            self._keep(table, row.rowid, name, values)
         else:
             self._damaged[table].add(row.rowid)
 
@@ -118,9 +124,19 @@ class FoundRows:
         """Whether there is anything that was asked or measured."""
         return any(self._kept[table] for table in RECORDS)
 
+    @property
+    def lost_identity(self) -> bool:
+        """Whether a training has recorded or paid something and nothing notes any more which run it was."""
+        trained = self._kept["replies"] or self._kept["given_up"]
+        paid = (row for _, row in self._kept["payments"].values())
+        return "identity" not in self.notes and bool(
+            trained or any(row["stage"] not in OUTSIDE_OF_A_RUN for row in paid)
+        )
+
     def counts(self) -> tuple[Found, ...]:
-        """Return what was found of each table."""
-        return tuple(
+        """Return what was found of each table, and of the notes."""
+        notes = self.notes.keys() - {"format"}
+        of_tables = (
             Found(
                 table,
                 recovered=len(self._kept[table]),
@@ -129,6 +145,7 @@ class FoundRows:
             )
             for table, numbers in self._numbers.items()
         )
+        return (*of_tables, Found("notes", len(notes), damaged=len(self._damaged_notes - notes)))
 
     def first_day(self) -> str | None:
         """Return the day of the first row, as far as can be told."""
@@ -136,18 +153,22 @@ class FoundRows:
         return min((row[name][:10] for row in rows for name in _CLOCKS & row.keys()), default=None)
 
 
-def is_whole(key: str, text: str, written: str) -> bool:
-    """Whether a record is what was written, by the checksum beside it, and can be read."""
+def is_whole(table: str, row: Mapping[str, Any]) -> bool:
+    """Whether a record or a payment is what was written, by the checksum beside it, and can be read."""
+    if row_checksum(table, row) != row["checksum"]:
+        return False
     try:
-        return checksum(key, text) == written and isinstance(json.loads(text), dict)
+        return table == "payments" or isinstance(json.loads(row[RECORDS[table]]), dict)
     except (ValueError, RecursionError):
         return False
 
 
 def _table_of(row: Row) -> str | None:
     for table, columns in TABLES.items():
-        fewest = len(columns) - _SINCE_FORMAT_2[table]
-        if fewest <= len(row.cells) <= len(columns) and all(map(isinstance, row.cells, columns.values())):
+        oldest, checked = len(columns) - _SINCE_FORMAT_2[table], list(columns).index("checksum") + 1
+        if len(row.cells) in (oldest, *range(checked, len(columns) + 1)) and all(
+            map(isinstance, row.cells, columns.values())
+        ):
             named = row.cells[0]
             if table == "payments" or (isinstance(named, str) and _KEY.fullmatch(named)):
                 return table

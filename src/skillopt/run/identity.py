@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from pathlib import Path
 
 from skillopt.config.dump import flattened
 from skillopt.config.provenance import KeyPath
@@ -30,6 +31,10 @@ _EPOCHS = "train.num_epochs"
 _WAYS_OUT = (
     "Set it back to go on with that run, or name another directory in env.out_root, or begin a run that shares what "
     "this one has paid for, as far as it still fits: --fork NEW_DIRECTORY."
+)
+_UNKNOWN = (
+    "Put back a copy of evidence.sqlite, or the run's own config.yaml and split_manifest.json and start with them. Or "
+    "begin a run that shares what this one has paid for, as far as it fits: --fork NEW_DIRECTORY."
 )
 
 
@@ -99,12 +104,17 @@ def claim(evidence: EvidenceStore, setup: Setup) -> MoreEpochs | None:
     """
     before, wanted = _recorded(evidence, "identity"), identity(setup)
     if before is None:
+        if evidence.begun and not evidence.get_meta("identity") and not _shown_by(evidence.directory, setup):
+            raise RunDirectoryError(
+                f"{evidence.directory} holds the evidence of a run, and no note of which run it was is left in it",
+                hint=_UNKNOWN,
+            )
         _record(evidence, setup)
         return None
     keys = changed_keys(before, wanted)
     change = _more_epochs(before, wanted)
     lines = [_line(key, before, wanted, evidence, setup) for key in keys if not (change and key == _EPOCHS)]
-    _refuse(lines, others="settings or data")
+    _refuse(lines, evidence, others="settings or data")
     return change
 
 
@@ -135,7 +145,7 @@ def claim_models(evidence: EvidenceStore, models: Models) -> None:
         evidence.put_meta("models", canonical_json(wanted))
         return
     lines = [setting_line(key, before.get(key), wanted.get(key)) for key in changed_keys(before, wanted)]
-    _refuse(lines, others="models")
+    _refuse(lines, evidence, others="models")
 
 
 def _record(evidence: EvidenceStore, setup: Setup) -> None:
@@ -148,16 +158,27 @@ def _record(evidence: EvidenceStore, setup: Setup) -> None:
 def _recorded(evidence: EvidenceStore, name: str) -> Mapping[str, JsonValue] | None:
     """What the directory belongs to; None where it belongs to nobody yet.
 
-    A start that failed before its first call has recorded nothing that could belong to anybody.
+    A start that failed before its first answer, paid or shared, has shown nothing that could belong to anybody.
     """
     recorded = evidence.get_meta(name)
-    return None if recorded is None or evidence.empty else json.loads(recorded)
+    return None if recorded is None or not evidence.begun else json.loads(recorded)
 
 
-def _refuse(lines: list[str], *, others: str) -> None:
+def _shown_by(directory: Path, setup: Setup) -> bool:
+    """Whether the views of a directory say that it is this run's: its configuration and its tasks."""
+    try:
+        configuration = (directory / "config.yaml").read_text("utf-8")
+        manifest = json.loads((directory / "split_manifest.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return configuration == setup.loaded.to_yaml(out_root=".") and manifest == setup.splits.manifest.to_json()
+
+
+def _refuse(lines: list[str], evidence: EvidenceStore, *, others: str) -> None:
     if lines:
         listed = "".join(f"\n  {line}" for line in lines)
-        raise RunDirectoryError(f"the run directory belongs to a run with other {others}:{listed}", hint=_WAYS_OUT)
+        message = f"the run directory {evidence.directory} belongs to a run with other {others}:{listed}"
+        raise RunDirectoryError(message, hint=_WAYS_OUT)
 
 
 def _more_epochs(before: Mapping[str, JsonValue], wanted: Mapping[str, JsonValue]) -> MoreEpochs | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from statistics import mean
 
 from skillopt.config.limit_settings import AmountSettings
@@ -82,8 +83,8 @@ def _too_low(config: Config, planned: Sequence[PlannedStage], steps: int) -> Ite
         for name, limit, amount in needed:
             if limit is not None and limit < amount:
                 yield (
-                    f"{key}.{name} {limit:g} may end the training before {FEW_STEPS} proposals were judged: they take "
-                    f"about {amount:.3g}"
+                    f"{key}.{name} {limit:.10g} may end the training before {FEW_STEPS} proposals were judged: they "
+                    f"take about {_shown(amount, name)}"
                 )
 
 
@@ -92,3 +93,10 @@ def _share(stage: PlannedStage, steps: int) -> float:
     if stage.stage in _ONCE:
         return float(stage.stage == "baseline")
     return min(1.0, FEW_STEPS / steps)
+
+
+def _shown(amount: float, name: str) -> str:
+    """Return an amount as it is read: whole calls and tokens, dollars with two places that count at least."""
+    if name != "dollars":
+        return f"{ceil(amount):,}"
+    return f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.2g}"

@@ -1,8 +1,10 @@
 """One process at a time works in a run directory: a second one would pay for the same calls and write the same files.
 
 The lock is the operating system's, by way of an empty SQLite file, so that it is the same on every system and goes when
-its process goes, however it ends. While it is held nobody can read it, so who holds it stands in a small file beside
-it. That file is only ever shown: what was left by a process that was killed keeps nobody out.
+its process goes, however it ends. A file that is held can be removed, but for Windows, and whoever comes then makes and
+holds a new one: so the directory itself is held too, where the system and the disk can. While the lock is held nobody
+can read it, so who holds it stands in a small file beside it. That file is only ever shown: what was left by a process
+that was killed keeps nobody out.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 import os
 import socket
 import sqlite3
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -19,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from skillopt.errors import RunDirectoryError
-from skillopt.text_files import write_text_atomically
+from skillopt.text_files import never_made_anew, write_text_atomically
 
 LOCK_NAME = "run.lock"
 HOLDER_NAME = "run.lock.json"
@@ -54,14 +57,15 @@ class Holder:
 
 @contextmanager
 def locked(directory: Path, *, command: str) -> Generator[None]:
-    """Hold a run directory for the length of the block.
+    """Hold a run directory for the length of the block, in which nothing makes it anew.
 
     Args:
         directory: The directory, which exists.
         command: What holds it, for the message that whoever comes second gets: train, eval or noise.
 
     Raises:
-        RunDirectoryError: If something else holds it, in this process or another one, or it cannot be locked.
+        RunDirectoryError: If something else holds it, in this process or another one, or it cannot be locked. Whoever
+            writes a file below it in the block gets one too, where it was moved or removed.
     """
     path = directory / LOCK_NAME
     try:
@@ -75,21 +79,54 @@ def locked(directory: Path, *, command: str) -> Generator[None]:
             if _name(error).startswith("SQLITE_BUSY"):
                 raise _in_use(directory) from None
             raise _unusable(path, error) from error
-        note = directory / HOLDER_NAME
-        # The lock holds without the note; a disk that cannot take it is reported by whatever is written next.
-        with contextlib.suppress(RunDirectoryError):
-            write_text_atomically(note, json.dumps(asdict(_this_process(command))) + "\n", durable=False)
-        try:
+        with _held(directory), never_made_anew(directory), _noted(directory, command):
             yield
-        finally:
-            with contextlib.suppress(OSError):
-                note.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(directory: Path) -> Generator[None]:
+    """Hold the directory itself, which keeps others out also where its lock file was removed meanwhile.
+
+    Windows removes no file that is held, and some network disks lock no directory: there the lock file stands alone.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with contextlib.ExitStack() as opened:
+        try:
+            descriptor = os.open(directory, os.O_RDONLY)
+            opened.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _in_use(directory) from None
+        except OSError:
+            pass  # This disk cannot, or the directory may not be read.
+        yield
+
+
+@contextmanager
+def _noted(directory: Path, command: str) -> Generator[None]:
+    """Say beside the lock who holds it."""
+    note = directory / HOLDER_NAME
+    # The lock holds without the note; a disk that cannot take it is reported by whatever is written next.
+    with contextlib.suppress(RunDirectoryError):
+        write_text_atomically(note, json.dumps(asdict(_this_process(command))) + "\n", durable=False)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            note.unlink(missing_ok=True)
 
 
 def read_holder(directory: Path) -> Holder | None:
     """Return who holds a directory, as far as the file beside the lock can be believed; None where it cannot."""
+    note = directory / HOLDER_NAME
     try:
-        holder = Holder(**json.loads((directory / HOLDER_NAME).read_text("utf-8")))
+        if not note.is_file():  # To read a pipe or a device may wait for ever.
+            return None
+        holder = Holder(**json.loads(note.read_text("utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     # It is written just after the lock is taken, so for a moment it may be that of a process that was killed.

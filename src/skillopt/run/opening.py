@@ -73,9 +73,8 @@ async def open_run(
         ConfigError: If a model cannot be opened.
     """
     config = setup.config
-    # Ahead of the evidence, which a newer version may have written too.
-    older_files = check_formats(directory) == "older"
-    with _opened_evidence(directory, fork) as evidence:
+    with opened_evidence(directory, command="train", fork=fork) as evidence:
+        older_files = check_formats(directory) == "older"
         more_epochs = claim(evidence, setup)
         remove_partial_files(directory)
         renamed = clear_the_way(directory)
@@ -112,26 +111,32 @@ async def open_run(
 
 
 @contextmanager
-def _opened_evidence(directory: Path, fork: Fork | None) -> Generator[EvidenceStore]:
-    """Hold a run directory and its evidence, which a fork gets from its source first."""
+def opened_evidence(directory: Path, *, command: str, fork: Fork | None = None) -> Generator[EvidenceStore]:
+    """Hold a directory and its evidence for a command: the one way in for whatever pays.
+
+    Args:
+        directory: The directory of a run or of an evaluation; made where missing.
+        command: What holds it: train, eval or noise.
+        fork: Where the evidence comes from first, for a run that is a fork.
+
+    Raises:
+        RunDirectoryError: If the directory is in use or cannot be used, has files of somebody else, has lost its
+            evidence, or was written by a newer version; or if the fork cannot begin or go on there.
+    """
     if fork is not None:
         check_fork(fork)
-    make_directory(directory)
-    if fork is None:
-        refuse_foreign_files(directory)
-    with locked(directory, command="train"):
+    # Ahead of the evidence, which a newer version may have written too.
+    check_formats(directory)
+    with refused(f"{directory} cannot be made"):
+        directory.mkdir(parents=True, exist_ok=True)
+    refuse_foreign_files(directory)
+    with locked(directory, command=command):
         if fork is not None:
             share_evidence(fork)
         with EvidenceStore(directory / EVIDENCE_NAME) as evidence:
             if evidence.empty:
                 refuse_emptied(directory)
             yield evidence
-
-
-def make_directory(directory: Path) -> None:
-    """Make a directory with its parents; raises `RunDirectoryError` where that is not possible."""
-    with refused(f"{directory} cannot be made"):
-        directory.mkdir(parents=True, exist_ok=True)
 
 
 def _key_notes(config: Config, environment: Mapping[str, str]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.config.evaluation_settings import EvaluationSettings
+from skillopt.errors import SkillOptError
 from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import Spending
 from skillopt.skill.document import Skill
@@ -55,7 +56,8 @@ _ADVICE = {
     EndState.IMPROVED: "Read best_skill.md and its diff before you use it.",
     EndState.ALL_REJECTED: (
         "Candidates were made and none was accepted; each step's reason says why not. Look at the edits under steps/; "
-        "try a stronger optimizer, more steps, gate_metric soft or mixed, or more selection tasks."
+        "try a stronger optimizer, more steps or more selection tasks, and gate_metric soft or mixed where the scorer "
+        "gives partial credit."
     ),
     EndState.NOT_CONFIRMED: (
         "A candidate got ahead of the seed, and the score that is reported for the best skill is not above the seed's: "
@@ -140,13 +142,19 @@ def end_state(
     return EndState.ALL_REJECTED if any(decision.action in tried for decision in decisions) else EndState.NO_CANDIDATES
 
 
+def early_message(ended: EndState, error: SkillOptError) -> str:
+    """Return why a training stopped early and what to do, which most errors do not say of themselves."""
+    said = str(error)
+    return said if "run the same command again" in said else f"{said}\n{ended.advice}"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a training came to.
 
     Attributes:
         state: How it ended.
-        message: What happened, in words; for an early end, the error's own.
+        message: What happened, in words; for an early end, the error's own and what to do.
         directory: The run directory.
         best_skill: The best skill; the seed where nothing was better.
         summary: What summary.json holds.

@@ -5,7 +5,6 @@ What they hold is known elsewhere: all of them but the evidence are views. Only 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+from skillopt.disk import refused
 from skillopt.errors import RunDirectoryError
 from skillopt.run.lock import LOCK_NAME
 
@@ -49,6 +49,9 @@ PLAYED = (
 )
 """What a play of a run writes into its directory, files and directories."""
 
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What the names of the files end in that a database keeps beside it."""
+
 _WRITTEN_OVER = ("config.yaml", "split_manifest.json", "run.json", *PLAYED)
 
 
@@ -57,8 +60,15 @@ def refuse_foreign_files(directory: Path) -> None:
 
     Raises:
         RunDirectoryError: If it has, or if it was a run's and the evidence is gone: a run that began anew there would
-            pay for everything again, and write over what the old one came to.
+            pay for everything again, and write over what the old one came to. Also if the evidence or the lock is a
+            link: the database would write where it leads.
     """
+    for path in (directory / f"{name}{end}" for name in (EVIDENCE_NAME, LOCK_NAME) for end in ("", *_BESIDE)):
+        if path.is_symlink():
+            raise RunDirectoryError(
+                f"{path} is a link, and a run writes nothing outside of its directory",
+                hint="Put the file itself in its place, or move the whole run directory and link to that.",
+            )
     evidence = directory / EVIDENCE_NAME
     log = evidence.with_name(f"{EVIDENCE_NAME}-wal")
     found = [name for name in _WRITTEN_OVER if (directory / name).exists()]
@@ -79,7 +89,7 @@ def refuse_foreign_files(directory: Path) -> None:
     elif found:
         raise RunDirectoryError(
             f"{directory} is no run directory, and it has files that a run would write over: {', '.join(found)}",
-            hint="Name another directory in env.out_root.",
+            hint="Name another directory: env.out_root of a training, --out of eval and noise.",
         )
 
 
@@ -96,7 +106,7 @@ def refuse_emptied(directory: Path) -> None:
 
 _LOST = (
     f"Put {EVIDENCE_NAME} back, with {EVIDENCE_NAME}-wal if there is one, and the run goes on. To begin anew and pay "
-    "again, move the directory away or name another one in env.out_root."
+    "again, move the directory away or name another one (env.out_root of a training, --out of eval and noise)."
 )
 
 
@@ -107,47 +117,61 @@ def damaged_files(directory: Path) -> tuple[Path, ...]:
 
 
 def clear_the_way(directory: Path) -> tuple[str, ...]:
-    """Rename directories in the place of a run's files, and files in the place of its directories.
+    """Rename directories in the place of a run's files, files in that of its directories, and links in that of both.
+
+    What is written into a link, or removed below it, would be written or removed elsewhere.
 
     Returns:
         What was renamed, as sentences.
+
+    Raises:
+        RunDirectoryError: If something cannot be renamed.
     """
     said: list[str] = []
-    for path in _in_the_way(directory):
-        aside = aside_name(path, "aside")
-        path.rename(aside)
-        said.append(f"{path} was in the place of one of the run's own files; it was renamed {aside.name}")
+    with refused(f"{directory} cannot be cleared of what is in the place of the run's own files"):
+        for path in _in_the_way(directory):
+            aside = aside_name(path, "aside")
+            path.rename(aside)
+            said.append(f"{path} was in the place of one of the run's own files; it was renamed {aside.name}")
     return tuple(said)
 
 
-def is_view(path: Path) -> bool:
-    """Whether a file has the name and the place of one that a run writes and can write again."""
-    ours = _FILES.fullmatch(path.name) or (path.parent.name == "trajectories" and path.suffix == ".md")
-    return bool(ours) and not any(_SET_ASIDE.search(part) for part in path.parts)
+def is_view(path: Path, *, directory: Path) -> bool:
+    """Whether a file has the name and the place of one that a run writes, and can write again, in its directory."""
+    above = path.parent.relative_to(directory).parts
+    return _is_ours(path) and all(_DIRECTORIES.fullmatch(part) for part in above)
 
 
 def remove_views(directory: Path) -> None:
-    """Remove the views in a directory, and the directories that are empty then."""
-    paths = sorted(directory.rglob("*"), reverse=True)
-    for path in (*paths, directory):
-        # What cannot be removed cannot be written either, and then that is said.
-        with contextlib.suppress(OSError):
-            if path.is_dir() and not path.is_symlink():
-                path.rmdir()
-            elif is_view(path):
+    """Remove the views in a directory of a run's own, and such directories as are empty then; links are not followed.
+
+    Raises:
+        RunDirectoryError: If one cannot be removed.
+    """
+    if directory.is_symlink() or not directory.is_dir():
+        return
+    with refused(f"{directory} cannot be cleared of what another play of the run has left"):
+        for path in sorted(directory.iterdir()):
+            if _DIRECTORIES.fullmatch(path.name):
+                remove_views(path)
+            elif _is_ours(path) and not path.is_dir():
                 path.unlink()
+        if not any(directory.iterdir()):
+            directory.rmdir()
 
 
 def remove_played(directory: Path) -> None:
-    """Remove all that an earlier play of a run wrote, since this one would not write all of it anew."""
+    """Remove all that an earlier play of a run wrote, since this one would not write all of it anew.
+
+    Raises:
+        RunDirectoryError: If something cannot be removed.
+    """
     for path in (directory / name for name in PLAYED):
-        if path.is_dir() and not path.is_symlink():
+        if path.is_dir():
             remove_views(path)
         else:
-            path.unlink(missing_ok=True)
-
-
-_SET_ASIDE = re.compile(r"\.aside-\d+$")
+            with refused(f"{path} cannot be removed"):
+                path.unlink(missing_ok=True)
 
 
 def aside_name(path: Path, word: str) -> Path:
@@ -156,14 +180,22 @@ def aside_name(path: Path, word: str) -> Path:
     return next(name for name in names if not os.path.lexists(name))
 
 
+def _is_ours(path: Path) -> bool:
+    """Whether a file has the name of one that a run writes into such a directory."""
+    return bool(_FILES.fullmatch(path.name)) or (path.parent.name == "trajectories" and path.suffix == ".md")
+
+
 def _in_the_way(directory: Path) -> Iterator[Path]:
     """Find them from the top down; below a directory that is none of ours, nothing is."""
     for path in sorted(directory.iterdir()):
-        if is_view(path):
+        ours, of_ours = _is_ours(path), _DIRECTORIES.fullmatch(path.name)
+        if (ours or of_ours) and path.is_symlink():
+            yield path
+        elif ours:
             if path.is_dir():
                 yield path
-        elif _DIRECTORIES.fullmatch(path.name):
+        elif of_ours:
             if path.is_dir():
                 yield from _in_the_way(path)
-            elif os.path.lexists(path):
+            else:
                 yield path

@@ -243,7 +243,8 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
     if val < FEW_TASKS and config.evaluation.compared == "hard":
         found.append(
             f"the selection split, on which the gate decides, has {val} tasks: one of them is worth {1 / val:.0%}, and "
-            "an edit that gains less cannot be seen; use more selection tasks, or gate_metric soft or mixed"
+            "an edit that gains less cannot be seen; use more selection tasks, or, where the "
+            "scorer gives partial credit, gate_metric soft or mixed"
         )
     elif val < FEW_TASKS:
         found.append(

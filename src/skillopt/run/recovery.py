@@ -8,6 +8,7 @@ the rest of the run directory shows is made anew from the evidence, as always.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -17,11 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skillopt.disk import check_regular
 from skillopt.errors import RunDirectoryError
-from skillopt.run.evidence_format import FORMAT, RECORDS, checksum, note, prepare
+from skillopt.run.evidence_format import CHECKED, FORMAT, checksum, note, prepare
 from skillopt.run.found_rows import TABLES, Found, FoundRows, is_whole
 from skillopt.run.lock import locked
-from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, aside_name, damaged_files
+from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, damaged_files
 from skillopt.run.sqlite_pages import read_rows
 
 _LOG, _INDEX = "-wal", "-shm"
@@ -35,12 +37,14 @@ class Recovery:
     Attributes:
         evidence: The file.
         aside: What the damaged file is called now; None where nothing was damaged and nothing was changed.
-        found: For each kind of record, and for the payments, what was found.
+        found: For each kind of record, for the payments and for the notes, what was found.
+        lost_identity: Whether a training's records were found and nothing notes any more which run it was.
     """
 
     evidence: Path
     aside: Path | None
     found: tuple[Found, ...]
+    lost_identity: bool = False
 
 
 def recover(directory: Path) -> Recovery:
@@ -50,10 +54,13 @@ def recover(directory: Path) -> Recovery:
         directory: A run directory, or one of an evaluation.
 
     Raises:
-        RunDirectoryError: If another process uses it, there is no evidence, it was written by a newer version, nothing
-            in it can be read, or the new file cannot be written.
+        RunDirectoryError: If it is a file, another process uses it, there is no evidence, it was written by a newer
+            version, nothing in it can be read, or the new file cannot be written.
     """
     evidence = directory / EVIDENCE_NAME
+    if directory.is_file():
+        hint = f"Name the directory that it is in: {directory.parent}"
+        raise RunDirectoryError(f"{directory} is a file, and a whole directory is recovered", hint=hint)
     if not directory.is_dir() or not (evidence.exists() or damaged_files(directory)):
         raise RunDirectoryError(f"{directory} has no {EVIDENCE_NAME}, so there is nothing to recover")
     with locked(directory, command="recover"):
@@ -67,6 +74,8 @@ def recover(directory: Path) -> Recovery:
 
 
 def _recover(evidence: Path) -> Recovery:
+    for end in ("", _LOG):
+        check_regular(_beside(evidence, end))
     source = evidence
     if not evidence.exists():
         # An earlier recovery was stopped between moving the damaged file aside and naming the new one.
@@ -94,12 +103,12 @@ def _recover(evidence: Path) -> Recovery:
         leftover.unlink(missing_ok=True)
     _write(new, rows)
     if source == evidence:
-        source = aside_name(evidence, DAMAGED)
+        source = _aside(evidence)
         _move(evidence, source)
         _move(_beside(evidence, _LOG), _beside(source, _LOG))
     _beside(evidence, _INDEX).unlink(missing_ok=True)  # It only tells where in the log a page is.
     new.replace(evidence)
-    return Recovery(evidence, source, rows.counts())
+    return Recovery(evidence, source, rows.counts(), rows.lost_identity)
 
 
 def _whole(evidence: Path) -> tuple[Found, ...] | None:
@@ -118,17 +127,19 @@ def _whole(evidence: Path) -> tuple[Found, ...] | None:
                 prepare(database, evidence)
                 if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
                     return None
-                for table, column in RECORDS.items():
-                    for key, text, written in database.execute(f"SELECT key, {column}, checksum FROM {table}"):
-                        if not is_whole(key, text, written):
+                for table, columns in CHECKED.items():
+                    names = (*columns, "checksum")
+                    for row in database.execute(f"SELECT {', '.join(names)} FROM {table}"):
+                        if not is_whole(table, dict(zip(names, row, strict=True))):
                             return None
                 for name, value, written in database.execute("SELECT name, value, checksum FROM meta"):
                     if name != "format" and checksum(name, value) != written:
                         return None
                 counts = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in TABLES}
+                notes = database.execute("SELECT count(*) FROM meta WHERE name != 'format'").fetchone()[0]
         except sqlite3.Error:
             return None
-    return tuple(Found(table, counts[table]) for table in TABLES)
+    return (*(Found(table, counts[table]) for table in TABLES), Found("notes", notes))
 
 
 def _write(path: Path, rows: FoundRows) -> None:
@@ -167,7 +178,25 @@ def _beside(path: Path, end: str) -> Path:
     return path.with_name(path.name + end)
 
 
+def _aside(evidence: Path) -> Path:
+    """Return a name for damaged evidence, free for the file and for its log; later ones have higher numbers."""
+    names = (re.match(rf"{re.escape(evidence.name)}\.{DAMAGED}-(\d+)", path.name) for path in evidence.parent.iterdir())
+    return evidence.with_name(
+        f"{evidence.name}.{DAMAGED}-{max((int(name[1]) for name in names if name), default=0) + 1}"
+    )
+
+
 def _move(path: Path, target: Path) -> None:
-    """Rename a file, if it is there and the name is free."""
-    if path.exists() and not os.path.lexists(target):
-        path.rename(target)
+    """Rename a file, if it is there.
+
+    Raises:
+        RunDirectoryError: If the name is taken.
+    """
+    if not path.exists():
+        return
+    if os.path.lexists(target):
+        raise RunDirectoryError(
+            f"{path} belongs to {target.name.removesuffix(_LOG)}, and {target.name} is there already",
+            hint="Move away the one of the two that does not belong to it, then run the same command again.",
+        )
+    path.rename(target)

@@ -28,7 +28,7 @@ from skillopt.run.forking import fork_record, shared_by
 from skillopt.run.history import Record, baseline_record, step_record
 from skillopt.run.ledger import ledger
 from skillopt.run.models import ROLES, Models
-from skillopt.run.outcome import EndState, Outcome, baseline_warning, end_state, improved
+from skillopt.run.outcome import EndState, Outcome, baseline_warning, early_message, end_state, improved
 from skillopt.run.schedule import scheduled_budget
 from skillopt.run.services import RunServices
 from skillopt.run.setup import Setup
@@ -216,12 +216,13 @@ class Run(RunServices):
 
     def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:
         """Write the end of a training that stopped early; None where not even the baseline was measured."""
+        message = early_message(ended, error)
         if self._state is None:
-            value = early_summary(ended, str(error), card=self._card)
+            value = early_summary(ended, message, card=self._card)
             self._write_end(value)
-            self.emit(RunEnded(ended.value, str(error), value))
+            self.emit(RunEnded(ended.value, message, value))
             return None
-        return self._end(self._state, ended, str(error), seed_test=(), best_test=())
+        return self._end(self._state, ended, message, seed_test=(), best_test=())
 
     def _write_end(self, value: Record) -> None:
         rows = ledger(self._accounts.payments(), self._accounts.uses())

@@ -61,8 +61,8 @@ class MoreEpochs:
             return f"{raised}; the edit budget of every step stays as it was, so what was played stands"
         return (
             f"{raised}; optimizer.lr_scheduler {optimizer.lr_scheduler} falls over all of them, so that the edit "
-            f"budget changes ({_listed(changed)}): from step {min(changed)} on the steps are played and asked anew, "
-            "and what they had before stays in the evidence"
+            f"budget changes ({_listed(changed)}): from step {min(changed)} on the steps are played anew and are "
+            "asked again as far as what is asked changes, and what they had before stays in the evidence"
         )
 
 

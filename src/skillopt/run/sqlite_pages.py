@@ -1,7 +1,7 @@
 """Reads the rows of an SQLite file page by page, as far as they can be read, however little of the file is whole.
 
 SQLite finds a row by way of the pages above it, so one bad page can cost a whole table. Here every page is looked at by
-itself: one that is a leaf of a tree gives its rows, whatever became of the rest. Which table a row belongs to is not
+itself: one that has rows gives them, whatever became of the rest. Which table a row belongs to is not
 known here, and a row may come twice; who reads knows rows by what they hold. Nothing is written.
 
 The format is that of https://www.sqlite.org/fileformat2.html: section 1.6 has the pages, 2.1 the records, 4.1 the log.
@@ -24,7 +24,9 @@ _LOG_MAGICS = (0x377F0682, 0x377F0683)
 _LOG_HEADER_LENGTH = 32
 _FRAME_HEADER_LENGTH = 24
 
-_TABLE_LEAF, _INDEX_LEAF = 0x0D, 0x0A
+_TABLE_LEAF, _INDEX_LEAF, _INDEX_INTERIOR = 0x0D, 0x0A, 0x02
+_CHILD_LENGTH = 4
+"""Bytes of the number of the page below, of which an interior page has one in its header and one in each cell."""
 _INTEGER_LENGTHS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 Cell: TypeAlias = str | bytes | int | float | None
@@ -98,16 +100,18 @@ def _logged_pages(log: bytes, size: int) -> dict[int, bytes]:
 
 def _rows(page: bytes, pages: dict[int, bytes], *, offset: int) -> Iterator[Row]:
     kind = page[offset]
-    if kind not in (_TABLE_LEAF, _INDEX_LEAF):
+    if kind not in (_TABLE_LEAF, _INDEX_LEAF, _INDEX_INTERIOR):
         return
+    # The tree of an index, or of a table without numbers, has rows on its interior pages too.
+    child = _CHILD_LENGTH if kind == _INDEX_INTERIOR else 0
     (count,) = struct.unpack_from(">H", page, offset + 3)
     for number in range(count):
-        place = offset + 8 + 2 * number
+        place = offset + 8 + child + 2 * number
         if place + 2 > len(page):
             return
         try:
             (start,) = struct.unpack_from(">H", page, place)
-            length, start = _varint(page, start)
+            length, start = _varint(page, start + child)
             rowid = None
             if kind == _TABLE_LEAF:
                 rowid, start = _varint(page, start)

@@ -13,9 +13,11 @@ import json
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from skillopt.disk import refused
 from skillopt.results import MetaSkill, SlowUpdate, Step
 from skillopt.run.epoch_files import write_meta_skill_files, write_slow_update_files
 from skillopt.run.epoch_records import CHANGED_BETWEEN_EPOCHS
@@ -142,7 +144,10 @@ class Views:
         if stands:
             yield
             return
-        with holding_nothing_else(directory, ours=is_view):
+        with (
+            refused(f"{directory} cannot be cleared of other views"),
+            holding_nothing_else(directory, ours=partial(is_view, directory=self.directory)),
+        ):
             yield
         if not self._left_behind:
             self._left_behind = True
@@ -161,7 +166,8 @@ class Views:
 def _remove_after(directory: Path, *, step: int, epoch: int) -> None:
     """Remove what an earlier play left of all that comes after a step: later steps, the ends of epochs, the tests."""
     for path in _numbered(directory / "skills", r"skill_v(\d{4})\.md", above=step):
-        path.unlink(missing_ok=True)
+        with refused(f"{path} cannot be removed"):
+            path.unlink(missing_ok=True)
     for path in (
         *_numbered(directory / "steps", r"step_(\d{4})", above=step),
         *_numbered(directory / "slow_update", r"epoch_(\d\d)", above=epoch - 1),
@@ -176,7 +182,7 @@ _AFTER_TRAINING = ("test_eval_baseline", "test_eval", "selection_eval_final", "s
 
 def _numbered(directory: Path, pattern: str, *, above: int) -> tuple[Path, ...]:
     """Find what is named by a number above another one."""
-    paths = sorted(directory.iterdir()) if directory.is_dir() else []
+    paths = sorted(directory.iterdir()) if directory.is_dir() and not directory.is_symlink() else []
     found = ((path, re.fullmatch(pattern, path.name)) for path in paths)
     return tuple(path for path, number in found if number and int(number[1]) > above)
 
@@ -192,6 +198,8 @@ def _lasting(record: Any) -> Any:
 def _read_history(path: Path) -> list[Any]:
     """Return the records of an earlier start; none where they cannot be read, since all can be made again."""
     try:
+        if not path.is_file():  # To read a pipe or a device may wait for ever.
+            return []
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return []

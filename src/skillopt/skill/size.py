@@ -1,7 +1,7 @@
 """How large a text is, in tokens, without any tokenizer to download.
 
-Used for the skill's size limit and for trimming trajectories. It is an estimate, never a bill: what was paid for is
-counted from the provider's own numbers.
+Used for the skill's size limit and for trimming trajectories. It is an estimate: what was paid for is counted from the
+provider's own numbers, and by this formula only where a server gives none.
 
 The formula reads a text as byte-pair tokenizers split it before they merge:
 

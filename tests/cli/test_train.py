@@ -117,7 +117,7 @@ def test_a_model_that_never_answers_ends_the_training_in_its_own_words(
     ("words", "code", "message"),
     [
         (["nope.yaml"], 1, "nope.yaml"),
-        (["."], 1, "is a directory and not a file"),
+        (["."], 1, "is a directory and not a configuration file"),
         ([], 2, "no configuration file is named"),
         (["config.yaml", "train.batch=1"], 1, "did you mean train.batch_size"),
         (["config.yaml", "env.out_root=config.yaml"], 1, "config.yaml"),

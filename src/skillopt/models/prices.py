@@ -7,11 +7,11 @@ started. An unknown price stays unknown, and so does that of a server elsewhere,
 
 from __future__ import annotations
 
-import ipaddress
 from datetime import UTC, date, datetime, time
 from urllib.parse import urlsplit
 
 from skillopt.config.model_settings import ModelSettings, PriceSettings, RoleSettings
+from skillopt.models.keys import is_loopback
 from skillopt.models.providers import ALIASES, OPENED_ELSEWHERE, PROVIDERS
 from skillopt.types import Role, Usage
 
@@ -77,8 +77,7 @@ def _is_here(provider: str, base_url: str | None) -> bool:
     if provider not in SELF_SERVED:
         return provider in OPENED_ELSEWHERE
     try:
-        host = urlsplit(base_url or PROVIDERS[provider].base_url).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return is_loopback(urlsplit(base_url or PROVIDERS[provider].base_url).hostname or "")
     except ValueError:
         return False
 

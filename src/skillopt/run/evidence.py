@@ -26,7 +26,17 @@ from skillopt.disk import OpenedFile
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply, ChatRequest
 from skillopt.models.meter import Payment
-from skillopt.run.evidence_format import PAYMENT_COLUMNS, RECORDS, checksum, damage_advice, note, prepare, row_checksum
+from skillopt.run.evidence_format import (
+    PAYMENT_COLUMNS,
+    RECORDS,
+    checksum,
+    damage_advice,
+    insert,
+    note,
+    prepare,
+    row_checksum,
+    transaction,
+)
 from skillopt.run.evidence_json import (
     failure_from_json,
     failure_to_json,
@@ -250,17 +260,12 @@ class EvidenceStore:
         paying = self._paying.get()
         with guarded(self._path):
             if paying is None or not paying.payments:
-                self._insert(table, row)
+                insert(self._connection, table, row, first_stands=True)
                 return
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                self._insert(table, row)
+            with transaction(self._connection):
+                insert(self._connection, table, row, first_stands=True)
                 for payment in paying.payments:
                     self._pay(payment)
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
         paying.payments.clear()
 
     def _pay(self, payment: Payment) -> None:
@@ -276,12 +281,7 @@ class EvidenceStore:
         }
         row["checksum"] = row_checksum("payments", row)
         with guarded(self._path):
-            self._insert("payments", row)
-
-    def _insert(self, table: str, row: Mapping[str, Value]) -> None:
-        verb = "INSERT OR IGNORE" if table in RECORDS else "INSERT"  # No payment may go without a word.
-        places = ", ".join("?" * len(row))
-        self._connection.execute(f"{verb} INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
+            insert(self._connection, "payments", row)
 
 
 def _columns(place: Place) -> dict[str, Value]:

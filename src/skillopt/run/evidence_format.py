@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -99,6 +100,26 @@ def note(connection: sqlite3.Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO meta (name, value, checksum) VALUES (?, ?, ?)", row)
 
 
+def insert(
+    connection: sqlite3.Connection, table: str, row: Mapping[str, object], *, first_stands: bool = False
+) -> None:
+    """Write a row, by the names of its columns; where the first one under a key stands, a later one changes nothing."""
+    verb, places = "INSERT OR IGNORE" if first_stands else "INSERT", ", ".join("?" * len(row))
+    connection.execute(f"{verb} INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Generator[None]:
+    """Write all of the block or nothing of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Set a file up, or make sure that it is one of ours; one of an older format is brought to this one.
 
@@ -117,8 +138,7 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         known_format(connection, path, tables=tables)
     execute("PRAGMA journal_mode = WAL")
     execute("PRAGMA synchronous = FULL")
-    execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         tables = _tables(connection)
         if tables and known_format(connection, path, tables=tables) == "1":
             _upgrade_from_1(connection)
@@ -126,10 +146,6 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         for statement in filter(str.strip, _TABLES.split(";")):
             execute(statement)
         execute("INSERT OR IGNORE INTO meta (name, value) VALUES ('format', ?)", (FORMAT,))
-    except BaseException:
-        execute("ROLLBACK")
-        raise
-    execute("COMMIT")
 
 
 def known_format(connection: sqlite3.Connection, path: Path, *, tables: set[str]) -> str:

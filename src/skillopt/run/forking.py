@@ -28,13 +28,13 @@ from skillopt.evaluation.keys import measurement_protocol, rollout_key
 from skillopt.harness.chat import ChatHarness
 from skillopt.models.journal import reply_key
 from skillopt.run.evidence import EvidenceStore
-from skillopt.run.evidence_format import RECORDS, checksum, damage_advice, known_format, note, prepare
+from skillopt.run.evidence_format import RECORDS, checksum, damage_advice, insert, known_format, note, prepare
 from skillopt.run.evidence_json import request_from_json
 from skillopt.run.history import Record
 from skillopt.run.ledger import LedgerRow
 from skillopt.run.lock import LOCK_NAME, read_holder
 from skillopt.run.models import Models
-from skillopt.run.own_files import EVIDENCE_NAME
+from skillopt.run.own_files import EVIDENCE_NAME, LOG, beside
 from skillopt.run.setup import Setup
 from skillopt.types import Place
 
@@ -184,9 +184,9 @@ def share_evidence(fork: Fork) -> None:
 
 def _copy_source(source: Path, copy: Path) -> None:
     found, private = source / EVIDENCE_NAME, copy.with_name(f"{_COPY_NAME}.source")
-    if not _log_of(found).exists():
+    if not beside(found, LOG).exists():
         _copy(source, copy, found=found, in_use=False)
-        if not _log_of(found).exists():
+        if not beside(found, LOG).exists():
             return
         # Somebody began to write just now, so the file may not have stood still.
         copy.unlink()
@@ -194,7 +194,7 @@ def _copy_source(source: Path, copy: Path) -> None:
         # SQLite would set up an index beside the log that a killed process has left: it gets one beside a copy.
         with refused(f"the evidence of {source} cannot be copied to {copy.parent}"):
             shutil.copy(found, private)
-            shutil.copy(_log_of(found), _log_of(private))
+            shutil.copy(beside(found, LOG), beside(private, LOG))
         if read_holder(source) is None:
             _copy(source, copy, found=private, in_use=True)
             return
@@ -272,9 +272,7 @@ def _opened(path: Path, *, in_use: bool) -> Generator[sqlite3.Connection]:
 def _copy_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str, *, source: Path) -> int:
     count = 0
     for row in _whole_rows(old, table, source=source):
-        values = {**row, "origin": source.name}
-        places = ", ".join("?" * len(values))
-        new.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})", tuple(values.values()))
+        insert(new, table, {**row, "origin": source.name})
         count += 1
     return count
 
@@ -290,7 +288,3 @@ def _whole_rows(old: sqlite3.Connection, table: str, *, source: Path) -> Iterato
                 hint=f"{_UNCHANGED} {damage_advice(source / EVIDENCE_NAME)}",
             )
         yield row
-
-
-def _log_of(evidence: Path) -> Path:
-    return evidence.with_name(f"{evidence.name}-wal")

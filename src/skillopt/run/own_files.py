@@ -49,10 +49,18 @@ PLAYED = (
 )
 """What a play of a run writes into its directory, files and directories."""
 
-_BESIDE = ("-wal", "-shm", "-journal")
+LOG, INDEX = "-wal", "-shm"
+"""What the names of a database's write-ahead log and of its index end in."""
+
+_BESIDE = (LOG, INDEX, "-journal")
 """What the names of the files end in that a database keeps beside it."""
 
 _WRITTEN_OVER = ("config.yaml", "split_manifest.json", "run.json", *PLAYED)
+
+
+def beside(database: Path, end: str) -> Path:
+    """Return the file that a database keeps beside it, by what its name ends in."""
+    return database.with_name(database.name + end)
 
 
 def refuse_foreign_files(directory: Path) -> None:
@@ -70,7 +78,7 @@ def refuse_foreign_files(directory: Path) -> None:
                 hint="Put the file itself in its place, or move the whole run directory and link to that.",
             )
     evidence = directory / EVIDENCE_NAME
-    log = evidence.with_name(f"{EVIDENCE_NAME}-wal")
+    log = beside(evidence, LOG)
     found = [name for name in _WRITTEN_OVER if (directory / name).exists()]
     ours = (directory / LOCK_NAME).exists() or (directory / "events.jsonl").exists()
     if evidence.exists():

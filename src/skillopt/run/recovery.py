@@ -12,22 +12,17 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from skillopt.disk import check_regular
 from skillopt.errors import RunDirectoryError
-from skillopt.run.evidence_format import CHECKED, FORMAT, checksum, note, prepare
+from skillopt.run.evidence_format import CHECKED, FORMAT, checksum, insert, note, prepare
 from skillopt.run.found_rows import TABLES, Found, FoundRows, is_whole
 from skillopt.run.lock import locked
-from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, damaged_files
+from skillopt.run.own_files import DAMAGED, EVIDENCE_NAME, INDEX, LOG, beside, damaged_files
 from skillopt.run.sqlite_pages import read_rows
-
-_LOG, _INDEX = "-wal", "-shm"
-"""What the names of the files beside a database end in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +69,16 @@ def recover(directory: Path) -> Recovery:
 
 
 def _recover(evidence: Path) -> Recovery:
-    for end in ("", _LOG):
-        check_regular(_beside(evidence, end))
+    for end in ("", LOG):
+        check_regular(beside(evidence, end))
     source = evidence
     if not evidence.exists():
         # An earlier recovery was stopped between moving the damaged file aside and naming the new one.
         source = damaged_files(evidence.parent)[-1]
-        _move(_beside(evidence, _LOG), _beside(source, _LOG))
+        _move(beside(evidence, LOG), beside(source, LOG))
     elif (found := _whole(evidence)) is not None:
         return Recovery(evidence, None, found)
-    log = _beside(source, _LOG)
+    log = beside(source, LOG)
     rows = FoundRows()
     for row in read_rows(source.read_bytes(), log.read_bytes() if log.exists() else b""):
         rows.add(row)
@@ -99,14 +94,14 @@ def _recover(evidence: Path) -> Recovery:
             hint="Recover it with the version of SkillOpt that wrote it.",
         )
     new = evidence.with_name(f"{EVIDENCE_NAME}.recovered")
-    for leftover in (new, _beside(new, _LOG), _beside(new, _INDEX)):
+    for leftover in (new, beside(new, LOG), beside(new, INDEX)):
         leftover.unlink(missing_ok=True)
     _write(new, rows)
     if source == evidence:
         source = _aside(evidence)
         _move(evidence, source)
-        _move(_beside(evidence, _LOG), _beside(source, _LOG))
-    _beside(evidence, _INDEX).unlink(missing_ok=True)  # It only tells where in the log a page is.
+        _move(beside(evidence, LOG), beside(source, LOG))
+    beside(evidence, INDEX).unlink(missing_ok=True)  # It only tells where in the log a page is.
     new.replace(evidence)
     return Recovery(evidence, source, rows.counts(), rows.lost_identity)
 
@@ -115,9 +110,9 @@ def _whole(evidence: Path) -> tuple[Found, ...] | None:
     """Return what whole evidence holds; None where it is damaged. Looked at is a copy, so that nothing is changed."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / EVIDENCE_NAME
-        for end in ("", _LOG):
-            if _beside(evidence, end).exists():
-                shutil.copy(_beside(evidence, end), _beside(copy, end))
+        for end in ("", LOG):
+            if beside(evidence, end).exists():
+                shutil.copy(beside(evidence, end), beside(copy, end))
         if not copy.stat().st_size:
             return None
         try:
@@ -156,7 +151,8 @@ def _write(path: Path, rows: FoundRows) -> None:
                 if name != "format":
                     note(database, name, value)
             for table in TABLES:
-                _insert(database, table, rows.whole(table))
+                for row in rows.whole(table):
+                    insert(database, table, row)
             database.execute("COMMIT")
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error as error:
@@ -166,16 +162,6 @@ def _write(path: Path, rows: FoundRows) -> None:
         ) from error
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _insert(database: sqlite3.Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    for row in rows:
-        places = ", ".join("?" * len(row))
-        database.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
-
-
-def _beside(path: Path, end: str) -> Path:
-    return path.with_name(path.name + end)
 
 
 def _aside(evidence: Path) -> Path:
@@ -196,7 +182,7 @@ def _move(path: Path, target: Path) -> None:
         return
     if os.path.lexists(target):
         raise RunDirectoryError(
-            f"{path} belongs to {target.name.removesuffix(_LOG)}, and {target.name} is there already",
+            f"{path} belongs to {target.name.removesuffix(LOG)}, and {target.name} is there already",
             hint="Move away the one of the two that does not belong to it, then run the same command again.",
         )
     path.rename(target)

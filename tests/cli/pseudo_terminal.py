@@ -13,20 +13,30 @@ from tests.support.commands import SKILLOPT, clean_environment
 
 
 def on_a_terminal(
-    *words: str | Path, columns: int, cwd: Path, environment: Mapping[str, str] | None = None
+    *words: str | Path,
+    columns: int,
+    cwd: Path,
+    environment: Mapping[str, str] | None = None,
+    typed: str | None = None,
 ) -> tuple[int, str]:
-    """Run `skillopt` with a pseudo-terminal as its output and return its exit code and all that it wrote."""
+    """Run `skillopt` with a pseudo-terminal as its output and return its exit code and all that it wrote.
+
+    Where something is typed, the terminal is its input as well.
+    """
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
         [*SKILLOPT, *map(str, words)],
+        stdin=subprocess.DEVNULL if typed is None else its,
         stdout=its,
         stderr=its,
         cwd=cwd,
         env={**clean_environment(), "TERM": "xterm-256color", **(environment or {})},
     )
     os.close(its)
+    if typed is not None:
+        os.write(ours, typed.encode())
     written = b""
     while True:
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillopt.cli.arguments import ConfigOption, ConfigWord, Overrides, load
-from skillopt.cli.pages import end_codes, page
+from skillopt.cli.pages import ERROR, end_codes, page
 
 if TYPE_CHECKING:
     from skillopt.config.load import LoadedConfig
@@ -29,6 +29,7 @@ def train(
     overrides: Overrides = None,
     config: ConfigOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and its price; ask no model.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin a large training without being asked.")] = False,
     json_events: Annotated[
         bool, typer.Option("--json", help="Print every event as a line of JSON, and nothing else.")
     ] = False,
@@ -39,6 +40,8 @@ def train(
     lines. At the end: the scores of the seed skill and the best skill, the difference between the two documents, and
     where all of it lies.
 
+    On a terminal you are asked before a training begins that may cost much and that nothing limits (limits.dollars).
+
     The run directory is env.out_root, or a new one below outputs. Run the same command again on the same directory and
     the run goes on where it stopped: what was recorded is never paid twice. Other settings or other data on the same
     directory are an error that lists the differences.
@@ -46,6 +49,11 @@ def train(
     loaded = load(config_word, overrides, config)
     if dry_run:
         return _show_plan(loaded)
+    if not (yes or json_events):
+        from skillopt.cli.confirming import confirmed
+
+        if not confirmed(loaded):
+            return ERROR
     import asyncio
 
     from skillopt import api

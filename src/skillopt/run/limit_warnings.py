@@ -12,6 +12,10 @@ from skillopt.run.planned import FEW_STEPS, PlannedStage
 from skillopt.types import Role, Usage
 
 _ROLES: tuple[Role, ...] = ("target", "optimizer")
+LARGE_DOLLARS = 10.0
+"""A training that may cost so much, and that nothing limits, is not begun without a word."""
+LARGE_CALLS = 5000
+"""The same for calls whose price nobody knows."""
 _ONCE = frozenset({"baseline", "final", "test"})
 """Stages that no further proposal repeats; the test comes after all of them."""
 
@@ -26,6 +30,30 @@ def limit_warnings(config: Config, stages: Sequence[PlannedStage], *, steps: int
         prices: What tokens cost.
     """
     return (*_unbound(config, prices), *_too_low(config, stages, steps))
+
+
+def large_and_unlimited(config: Config, stages: Sequence[PlannedStage]) -> str:
+    """Return how much a training may come to that nothing limits, in a sentence; "" where it is small or limited.
+
+    Args:
+        config: The settings; a limit of calls, tokens or dollars on the run or on both roles is a limit.
+        stages: What the training will use.
+    """
+    by_role = (config.limits.target, config.limits.optimizer)
+    if _binds(config.limits) or all(_binds(role) for role in by_role):
+        return ""
+    prices = [stage.dollars[1] for stage in stages if stage.calls[1]]
+    dollars = sum(price for price in prices if price is not None)
+    if dollars >= LARGE_DOLLARS:
+        return f"the training may cost up to ${dollars:,.0f}, and nothing limits it: limits.dollars does"
+    calls = sum(stage.calls[1] for stage in stages if stage.dollars[1] is None)
+    if calls >= LARGE_CALLS:
+        return f"up to {calls:,} calls may be paid whose price is not known, and nothing limits them: limits.calls does"
+    return ""
+
+
+def _binds(most: AmountSettings) -> bool:
+    return any(amount is not None for amount in (most.calls, most.tokens, most.dollars))
 
 
 def _unbound(config: Config, prices: Prices) -> Iterator[str]:

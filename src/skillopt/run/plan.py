@@ -17,7 +17,7 @@ from skillopt.config.schema import Config
 from skillopt.data.splits import steps_per_epoch
 from skillopt.evaluation.acceptance import fewest_changes
 from skillopt.models.prices import Prices
-from skillopt.run.limit_warnings import limit_warnings
+from skillopt.run.limit_warnings import large_and_unlimited, limit_warnings
 from skillopt.run.plan_steps import (
     may_consolidate,
     may_rank,
@@ -78,8 +78,10 @@ def plan(setup: Setup, prices: Prices) -> Plan:
         ("target", "test", tests, 2 * tests if proposing or _looks_back(config) else tests),
     )
     stages = tuple(_stage(row, sizes, prices) for row in rows)
-    warnings = (*plan_warnings(setup), *limit_warnings(config, stages, steps=steps, prices=prices))
-    return Plan(steps, {"train": train, "val": val, "test": test}, stages, warnings)
+    large = large_and_unlimited(config, stages)
+    limits = limit_warnings(config, stages, steps=steps, prices=prices)
+    warnings = (*plan_warnings(setup), *limits, *([large] if large else ()))
+    return Plan(steps, {"train": train, "val": val, "test": test}, stages, warnings, large)
 
 
 def _on_demand(role: Role, stage: str, most: int) -> tuple[_Row, ...]:

@@ -38,12 +38,15 @@ class Plan:
         tasks: Tasks by split.
         stages: In the order of the method.
         warnings: What a person should know before it starts.
+        large: How much it may come to that nothing limits, in a sentence; "" where it is small or limited. One of the
+            warnings.
     """
 
     steps: int
     tasks: dict[str, int]
     stages: tuple[PlannedStage, ...]
     warnings: tuple[str, ...]
+    large: str = ""
 
     def calls(self, role: Role) -> tuple[int, int]:
         """Lowest and highest number of calls of a role."""

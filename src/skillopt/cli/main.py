@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skillopt.cli import check, evaluate, init, models, noise, train
+from skillopt.cli import check, evaluate, init, models, noise, report, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
 from skillopt.cli.streams import replace_what_cannot_be_shown
 from skillopt.errors import LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
@@ -36,6 +36,7 @@ app.command("check", epilog=check.EPILOG, short_help="Check all that a training 
 app.command("train", epilog=train.EPILOG, short_help="Train a skill and measure it on held-out tasks.")(train.train)
 app.command("eval", epilog=evaluate.EPILOG, short_help="Measure and compare skills on a split.")(evaluate.evaluate)
 app.command("noise", epilog=noise.EPILOG, short_help="Measure the noise of the selection split.")(noise.noise)
+app.command("report", epilog=report.EPILOG, short_help="Write the picture and the page of a run.")(report.report)
 app.add_typer(models.app, name="models")
 
 

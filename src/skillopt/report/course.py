@@ -115,7 +115,7 @@ def course(records: Sequence[Record], *, name: str) -> Course:
     """
     if not records:
         raise ValueError("a course has at least the baseline")
-    return Course(name, str(records[0]["gate_metric"]), tuple(_point(record) for record in records))
+    return Course(name, str(records[0]["gate_metric"]), tuple(step_point(record) for record in records))
 
 
 def read_course(directory: Path) -> Course:
@@ -142,7 +142,12 @@ def read_course(directory: Path) -> Course:
         ) from error
 
 
-def _point(record: Record) -> StepPoint:
+def step_point(record: Record) -> StepPoint:
+    """Return the step that one record tells of.
+
+    Raises:
+        KeyError, TypeError, AttributeError: If it lacks what every record has.
+    """
     is_baseline = record["step"] == 0
     slow: Record | None = record.get("slow_update")
     return StepPoint(

@@ -123,4 +123,5 @@ def _started(run: Run, config: Config) -> RunStarted:
         tasks={"train": len(run.splits.train), "val": len(run.splits.val), "test": len(run.splits.test)},
         models={role: role_settings(config, role).name for role in ROLES},
         simulated=simulated(config),
+        limits=config.limits.by_key(),
     )

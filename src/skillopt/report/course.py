@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from skillopt.errors import RunDirectoryError
-from skillopt.types import Role
+from skillopt.types import Action, Role
 
 Record: TypeAlias = Mapping[str, Any]
 
-
-_ACCEPTED = frozenset({"accept", "accept_new_best", "force_accept"})
+ACCEPTED = frozenset({Action.ACCEPT.value, Action.ACCEPT_NEW_BEST.value, Action.FORCE_ACCEPT.value})
+"""The actions that make a candidate the current skill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def step_point(record: Record) -> StepPoint:
 
 def _candidate(record: Record) -> Candidate | None:
     exact, bound = record.get("candidate_gate_score"), record.get("candidate_gate_score_upper_bound")
-    accepted = record["action"] in _ACCEPTED
+    accepted = record["action"] in ACCEPTED
     if exact is not None:
         return Candidate(exact, bound=False, accepted=accepted)
     return None if bound is None else Candidate(bound, bound=True, accepted=accepted)

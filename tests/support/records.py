@@ -16,7 +16,7 @@ def record(step: int, **more: Any) -> dict[str, Any]:
         "action": "reject",
         "reason": "not strictly higher",
         "train_acc": 0.25,
-        "epoch": 1,
+        "epoch": 2,
         "edits": {},
     }
     return {

@@ -18,6 +18,7 @@ from skillopt.evaluation.statistics import PairedDifference, paired_difference
 from skillopt.models.meter import Spending
 from skillopt.models.prices import Prices
 from skillopt.models.retry import Retry
+from skillopt.report.illustrator import Illustrator
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import Subscriber
 from skillopt.run.evidence import EvidenceStore
@@ -25,6 +26,7 @@ from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import OnRetry, open_models
 from skillopt.run.opening import make_directory, open_run, run_directory
 from skillopt.run.outcome import EndState, Outcome
+from skillopt.run.run import Run
 from skillopt.run.setup import Setup, prepare
 from skillopt.skill.document import Skill
 from skillopt.trainer import train as train_run
@@ -55,15 +57,26 @@ async def train(
     loaded = config if isinstance(config, LoadedConfig) else load_config(config, overrides)
     setup = prepare(loaded)
     directory = run_directory(setup)
-    async with open_run(setup, directory=directory, subscribers=subscribers, environment=environment) as run:
-        try:
-            return await train_run(run)
-        except (ModelError, MeasurementError, LimitReached) as error:
-            ended = EndState.LIMIT_REACHED if isinstance(error, LimitReached) else EndState.PROVIDER_FAILED
-            outcome = run.stop(ended, error)
-            if outcome is None:
-                raise
-            return outcome
+    illustrator = Illustrator(directory)
+    # Ahead of the others, so that those who are told of the end find the picture.
+    watching = [illustrator, *subscribers] if setup.config.report.picture else subscribers
+    async with open_run(setup, directory=directory, subscribers=watching, environment=environment) as run:
+        outcome = await _train_or_stop(run)
+        if illustrator.problem:
+            run.warn(illustrator.problem)
+        return outcome
+
+
+async def _train_or_stop(run: Run) -> Outcome:
+    """Train; a failure or a limit after the baseline is an end in order."""
+    try:
+        return await train_run(run)
+    except (ModelError, MeasurementError, LimitReached) as error:
+        ended = EndState.LIMIT_REACHED if isinstance(error, LimitReached) else EndState.PROVIDER_FAILED
+        outcome = run.stop(ended, error)
+        if outcome is None:
+            raise
+        return outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,15 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
     Raises:
         RunDirectoryError: If the file cannot be written, with the path and the system's reason.
     """
-    content = text.encode("utf-8", "backslashreplace")
+    write_bytes_atomically(path, text.encode("utf-8", "backslashreplace"), durable=durable)
+
+
+def write_bytes_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write a file of bytes, such as a picture, whole or not at all; `write_text_atomically` says how.
+
+    Raises:
+        RunDirectoryError: If the file cannot be written, with the path and the system's reason.
+    """
     if _holds(path, content):
         return
     # In the same directory, since a rename is atomic only within a file system.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from matplotlib.figure import Figure
 
-from skillopt.report.picture import png
+from skillopt.report.picture import draw, ending, png
+from skillopt.report.run_files import RunFiles
 
 
 def drawn(title: str) -> Figure:
@@ -21,3 +24,25 @@ def test_the_same_figure_is_the_same_bytes() -> None:
 def test_a_character_that_the_font_lacks_is_no_warning() -> None:
     """Warnings are errors in these tests."""
     assert png(drawn("\N{COMBINING LATIN SMALL LETTER A}训练")).startswith(b"\x89PNG")
+
+
+def test_the_picture_says_how_the_run_ended_with_counts_and_that_it_was_simulated(eventful: Path) -> None:
+    """F93, F130: scores are printed as k/n."""
+    files = RunFiles(eventful)
+    assert files.summary is not None
+    said = ending(files.course, files.summary)
+    seed, best = files.summary["selection"]["seed"], files.summary["selection"]["best"]
+    assert said.startswith(f"{files.summary['state']}; selection {seed['solved']}/{seed['measured']} ")
+    assert f"to {best['solved']}/{best['measured']} " in said
+    assert "; held out " in said
+    assert said.endswith("; SIMULATED MODELS")
+
+
+def test_a_run_without_an_end_and_one_without_a_test_say_what_they_have(eventful: Path) -> None:
+    files = RunFiles(eventful)
+    assert files.summary is not None
+    assert ending(files.course, None) == "still going: 8 steps so far"
+    untested = {**files.summary, "test": {"seed": None, "best": None}, "simulated": False}
+    assert "held out" not in ending(files.course, untested)
+    assert "SIMULATED" not in ending(files.course, untested)
+    assert draw(files.course, None) != draw(files.course, files.summary)

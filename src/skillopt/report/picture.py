@@ -1,17 +1,44 @@
 # pyright: reportUnknownMemberType=false
-"""From a figure to a PNG file: the same bytes for the same figure, written whole or not at all."""
+"""The picture of a training as a PNG image: the same bytes for the same records."""
 
 from __future__ import annotations
 
 import io
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from skillopt.report.course import Course
+from skillopt.report.figures import plot_dashboard
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURE_NAME = "training_dashboard.png"
 """The picture of a training, in its run directory."""
+
+
+def draw(course: Course, summary: Mapping[str, Any] | None) -> bytes:
+    """Return the picture of a training: scores, edits and spending on one page, and below the title how it ended.
+
+    Args:
+        course: The training.
+        summary: What summary.json holds; None while it is still going.
+    """
+    return png(plot_dashboard(course, note=ending(course, summary)))
+
+
+def ending(course: Course, summary: Mapping[str, Any] | None) -> str:
+    """Return how a training ended and what it came to, in a line: k/n of both skills, and whether it was simulated."""
+    if summary is None:
+        return f"still going: {course.points[-1].step} steps so far"
+    scores = [
+        f"{name} {split['seed']['shown']} to {split['best']['shown']}"
+        for name, split in (("selection", summary.get("selection")), ("held out", summary.get("test")))
+        if split and split["seed"] and split["best"]
+    ]
+    simulated = ["SIMULATED MODELS"] if summary.get("simulated") else []
+    return "; ".join([str(summary["state"]), *scores, *simulated])
 
 
 def png(figure: Figure) -> bytes:

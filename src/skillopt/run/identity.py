@@ -44,7 +44,9 @@ def _is_neutral(key: KeyPath) -> bool:
         case ("model", _, "api_key_env" | "timeout" | "attempts" | "concurrency" | "price", *_):
             return True
         # What a preset sets is compared setting by setting.
-        case ("preset",) | ("limits", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
+        case (
+            ("preset",) | ("limits" | "report", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured")
+        ):
             return True
         case ("env", "workers" | "exec_timeout" | "out_root"):
             return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shlex
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from skillopt.cli.comparison import shown_difference
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
+from skillopt.cli.text_difference import show_text_difference
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.models.meter import Spending
 from skillopt.run.outcome import Outcome
@@ -19,7 +19,6 @@ from skillopt.text_files import plain
 from skillopt.types import Role, Usage
 
 _MOST_DIFF_LINES = 80
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def show_outcome(outcome: Outcome) -> None:
@@ -29,13 +28,7 @@ def show_outcome(outcome: Outcome) -> None:
     if summary.get("simulated"):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     say(f"{outcome.state.value}: {plain(outcome.message)}", style="bold")
-    table = new_table("solved", "seed skill", "best skill", "difference")
-    for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
-        seed, best = summary[split]["seed"], summary[split]["best"]
-        if seed is not None and best is not None:
-            difference = _selection_difference(seed, best) if split == "selection" else _test_difference(summary)
-            table.add_row(name, _scores(seed), _scores(best), difference)
-    show_table(table)
+    show_scores(summary)
     _show_final(summary)
     _show_size(summary)
     _show_held_out(outcome)
@@ -43,6 +36,17 @@ def show_outcome(outcome: Outcome) -> None:
     _show_usage(summary["total_usage"])
     _show_bill(outcome.bill)
     _show_places(outcome.directory)
+
+
+def show_scores(summary: Mapping[str, Any]) -> None:
+    """Print the scores of seed and best skill, side by side."""
+    table = new_table("solved", "seed skill", "best skill", "difference")
+    for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
+        seed, best = summary[split]["seed"], summary[split]["best"]
+        if seed is not None and best is not None:
+            difference = _selection_difference(seed, best) if split == "selection" else _test_difference(summary)
+            table.add_row(name, _scores(seed), _scores(best), difference)
+    show_table(table)
 
 
 def _show_final(summary: Mapping[str, Any]) -> None:
@@ -115,21 +119,8 @@ def _hard(directory: Path) -> dict[str, Fraction]:
 
 def _show_diff(outcome: Outcome) -> None:
     seed = (outcome.directory / "skills" / "skill_v0000.md").read_text(encoding="utf-8")
-    lines = list(
-        difflib.unified_diff(
-            plain(seed).splitlines(),
-            plain(outcome.best_skill.text).splitlines(),
-            "seed skill",
-            "best skill",
-            lineterm="",
-        )
-    )
-    for line in lines[:_MOST_DIFF_LINES]:
-        say_unbroken(line, style=_STYLES.get(line[:1], ""))
-    if len(lines) > _MOST_DIFF_LINES:
-        say(f"... {len(lines) - _MOST_DIFF_LINES} more lines; the whole skill is in best_skill.md")
-    if lines:
-        say("")
+    names, whole = ("seed skill", "best skill"), "the whole skill is in best_skill.md"
+    show_text_difference(seed, outcome.best_skill.text, names=names, most=_MOST_DIFF_LINES, whole=whole)
 
 
 def _show_usage(usage: Mapping[str, Mapping[str, Any]]) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skillopt.cli import check, evaluate, init, models, noise, train
+from skillopt.cli import check, diff, evaluate, init, models, noise, show, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
 from skillopt.cli.streams import replace_what_cannot_be_shown
 from skillopt.errors import LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
@@ -35,6 +35,8 @@ app.command("init", epilog=init.EPILOG, short_help="Write a configuration and a 
 app.command("check", epilog=check.EPILOG, short_help="Check all that a training needs; show its price.")(check.check)
 app.command("train", epilog=train.EPILOG, short_help="Train a skill and measure it on held-out tasks.")(train.train)
 app.command("eval", epilog=evaluate.EPILOG, short_help="Measure and compare skills on a split.")(evaluate.evaluate)
+app.command("show", epilog=show.EPILOG, short_help="Walk a run: its steps, tasks and edits.")(show.show)
+app.command("diff", epilog=diff.EPILOG, short_help="Compare two runs, or two skills.")(diff.diff)
 app.command("noise", epilog=noise.EPILOG, short_help="Measure the noise of the selection split.")(noise.noise)
 app.add_typer(models.app, name="models")
 

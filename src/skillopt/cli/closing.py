@@ -152,6 +152,8 @@ def _show_places(directory: Path) -> None:
         ("Every call:", directory / "ledger.csv"),
     ):
         say_unbroken(f"{name:<17}{plain(str(path))}")
+    say("To walk through its steps, edits and trajectories:")
+    say_unbroken(f"  {plain(shlex.join(('skillopt', 'show', str(directory))))}")
     words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
     say("To compare the two again, on any split (--split), without paying for what was measured:")
     say_unbroken(f"  {plain(shlex.join(str(word) for word in words))}")

@@ -9,12 +9,11 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rich.console import Group
-from rich.live import Live
 from rich.text import Text
 
 from skillopt.cli.edit_lines import show_edits
 from skillopt.cli.live_lines import Window, live_lines
+from skillopt.cli.live_region import LiveRegion
 from skillopt.cli.progress import headline
 from skillopt.cli.terminal import console
 from skillopt.events import EpochStageCommitted, Event, RunStarted, StageStarted, StepCommitted, Warned
@@ -31,7 +30,7 @@ class LiveView:
     def __init__(self) -> None:
         self._out = console()
         self._known = NOTHING
-        self._live = Live(get_renderable=self._drawn, console=self._out, refresh_per_second=8, transient=True)
+        self._live = LiveRegion(self._lines, self._out)
 
     def __enter__(self) -> Self:
         self._live.start(refresh=True)
@@ -53,6 +52,6 @@ class LiveView:
         if isinstance(event, StepCommitted):
             show_edits(self._known, self._out)
 
-    def _drawn(self) -> Group:
+    def _lines(self) -> list[Text]:
         window = Window(self._out.width, self._out.height, ascii_only=self._out.options.ascii_only)
-        return Group(*live_lines(self._known, window, now=time.time()))
+        return live_lines(self._known, window, now=time.time())

@@ -153,8 +153,8 @@ def test_a_stage_between_epochs_takes_the_place_of_its_steps_point() -> None:
 
 
 def test_the_time_left_comes_from_the_steps_that_were_paid() -> None:
-    """Steps that the evidence answers at once say nothing of those that are still to be paid."""
-    known = follow_all(NOTHING, [(started(total_steps=6), 0), (spent(9, 0), 5), (committed(0), 5)])
+    """Neither the baseline nor steps that the evidence answers say anything of those that are still to be paid."""
+    known = follow_all(NOTHING, [(started(total_steps=6), 0), (spent(9, 5), 5), (committed(0), 5)])
     known = follow_all(known, [(committed(1), 5.01), (committed(2), 5.02)])
     assert known.seconds_left(6) is None
     known = follow_all(known, [(spent(20, 11), 30), (committed(3), 35.02)])

@@ -89,9 +89,8 @@ def split_difference(first: RunFiles, second: RunFiles, part: Part) -> SplitDiff
         None where they share no task that both measured.
     """
     one, two = best_rows(first, part), best_rows(second, part)
-    known = {row.id for row in one}
     metric = Metric(first.metric.compared, first.metric.weight)
-    changed = flips(one, [row for row in two if row.id in known], metric)
+    changed = flips(one, two, metric)
     shared = len(changed.fixed) + len(changed.broken) + changed.same
     if not shared:
         return None
@@ -104,7 +103,7 @@ def split_difference(first: RunFiles, second: RunFiles, part: Part) -> SplitDiff
         changed,
         two_sided_p_value(len(changed.fixed), len(changed.broken)),
         same_tasks=digests[0] is not None and digests[0] == digests[1],
-        seen=tuple(sorted(trained & known & {row.id for row in two})),
+        seen=tuple(sorted(trained & {row.id for row in one} & {row.id for row in two})),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from skillopt.events import EpochStageCommitted, Event, RunEnded, RunStarted, StepCommitted
 from skillopt.report.illustrator import Illustrator
-from skillopt.report.picture import PICTURE_NAME, draw
+from skillopt.report.picture import PICTURE_NAME, draw, ending
 from skillopt.report.run_files import RunFiles
 
 STARTED = RunStarted("run", 8, 4, {}, {}, simulated=True)
@@ -35,7 +35,8 @@ def test_the_picture_is_that_of_the_records(eventful: Path, tmp_path: Path, agai
     for event in told(eventful, again=again):
         illustrator(event)
     files = RunFiles(eventful)
-    assert (directory / PICTURE_NAME).read_bytes() == draw(files.course, files.summary)
+    expected = draw(files.course, ending(files.course, files.summary), simulated=True)
+    assert (directory / PICTURE_NAME).read_bytes() == expected
     assert illustrator.problem == ""
 
 

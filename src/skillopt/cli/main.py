@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skillopt.cli import check, diff, evaluate, init, models, noise, show, train
+from skillopt.cli import check, diff, evaluate, init, models, noise, report, show, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
 from skillopt.cli.streams import replace_what_cannot_be_shown
 from skillopt.errors import LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
@@ -38,6 +38,7 @@ app.command("eval", epilog=evaluate.EPILOG, short_help="Measure and compare skil
 app.command("show", epilog=show.EPILOG, short_help="Walk a run: its steps, tasks and edits.")(show.show)
 app.command("diff", epilog=diff.EPILOG, short_help="Compare two runs, or two skills.")(diff.diff)
 app.command("noise", epilog=noise.EPILOG, short_help="Measure the noise of the selection split.")(noise.noise)
+app.command("report", epilog=report.EPILOG, short_help="Write the picture and the page of a run.")(report.report)
 app.add_typer(models.app, name="models")
 
 

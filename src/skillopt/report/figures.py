@@ -68,7 +68,7 @@ def plot_dashboard(course: Course, *, note: str = "") -> Figure:
     draw_scores(figure.add_subplot(grid[0, :]), course)
     draw_edits(figure.add_subplot(grid[1, 0]), course)
     draw_spending(figure.add_subplot(grid[1, 1]), course)
-    figure.suptitle(_as_it_stands(course.name) + (f"\n{_as_it_stands(note)}" if note else ""), fontsize=13)
+    figure.suptitle(_as_it_stands(course.name) + (f"\n{_as_it_stands(note)}" if note else ""), fontsize=11)
     return figure
 
 
@@ -136,7 +136,7 @@ def draw_edits(axes: Axes, course: Course) -> None:
         axes.step(x, y, where="mid", color=ORANGE, linewidth=2, label="budget (learning rate)")
     _mark_epochs(axes, course)
     axes.set_ylabel("edits")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.35 * max(1.0, axes.get_ylim()[1]))  # room for the legend above what was drawn
     _whole_numbers(axes, vertical=True)
     _finish(axes, course, title="What did each step change?")
     axes.legend(fontsize=8, frameon=False, ncols=2, loc="upper right")

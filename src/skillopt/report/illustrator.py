@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skillopt.events import EpochStageCommitted, Event, RunEnded, RunStarted, StepCommitted
 from skillopt.report.course import Record, course
-from skillopt.report.picture import PICTURE_NAME, draw
+from skillopt.report.picture import PICTURE_NAME, draw, ending
 from skillopt.text_files import write_bytes_atomically
 
 
@@ -40,7 +40,8 @@ class Illustrator:
     def _draw(self, summary: Record) -> None:
         records = tuple(self._records.values())
         try:
-            picture = draw(course(records, name=self._directory.resolve().name), summary)
+            drawn = course(records, name=self._directory.resolve().name)
+            picture = draw(drawn, ending(drawn, summary), simulated=bool(summary.get("simulated")))
             write_bytes_atomically(self._directory / PICTURE_NAME, picture)
         except Exception as error:  # noqa: BLE001 - the seam to the plotting library and the disk: a view ends no training
             self.problem = f"{PICTURE_NAME} could not be drawn: {type(error).__name__}: {error}".partition("\n")[0]

@@ -18,27 +18,33 @@ PICTURE_NAME = "training_dashboard.png"
 """The picture of a training, in its run directory."""
 
 
-def draw(course: Course, summary: Mapping[str, Any] | None) -> bytes:
-    """Return the picture of a training: scores, edits and spending on one page, and below the title how it ended.
+def draw(course: Course, told: str, *, simulated: bool) -> bytes:
+    """Return the picture of a training: scores, edits and spending on one page.
 
     Args:
         course: The training.
-        summary: What summary.json holds; None while it is still going.
+        told: How it ended, for the line below the title: `ending`.
+        simulated: Whether its numbers say nothing of real models; the line begins with that.
     """
-    return png(plot_dashboard(course, note=ending(course, summary)))
+    return png(plot_dashboard(course, note=f"SIMULATED MODELS; {told}" if simulated else told))
 
 
 def ending(course: Course, summary: Mapping[str, Any] | None) -> str:
-    """Return how a training ended and what it came to, in a line: k/n of both skills, and whether it was simulated."""
+    """Return how a training ended and what it came to, in a line, with k/n of the seed and the best skill.
+
+    Args:
+        course: The training.
+        summary: What summary.json holds; None where no end is recorded.
+    """
     if summary is None:
-        return f"still going: {course.points[-1].step} steps so far"
+        steps = course.points[-1].step
+        return f"no end is recorded after {steps} steps: the run is still going, or it was interrupted"
     scores = [
         f"{name} {split['seed']['shown']} to {split['best']['shown']}"
         for name, split in (("selection", summary.get("selection")), ("held out", summary.get("test")))
         if split and split["seed"] and split["best"]
     ]
-    simulated = ["SIMULATED MODELS"] if summary.get("simulated") else []
-    return "; ".join([str(summary["state"]), *scores, *simulated])
+    return "; ".join([str(summary["state"]), *scores])
 
 
 def png(figure: Figure) -> bytes:

@@ -84,6 +84,12 @@ class RunFiles:
         """The entries of history.json, the baseline first; none before the baseline was measured."""
         return self._reader.value("history.json", TypeAdapter(tuple[dict[str, Any], ...]), ())
 
+    @property
+    def last_record(self) -> Record:
+        """The newest of them; empty where there is none."""
+        nothing: Record = {}
+        return self.records[-1] if self.records else nothing
+
     @cached_property
     def summary(self) -> Record | None:
         """What summary.json holds; None until a start of the run has ended."""
@@ -95,11 +101,16 @@ class RunFiles:
         return self._reader.value("split_manifest.json", TypeAdapter(dict[str, Any]), None)
 
     @cached_property
+    def config(self) -> str | None:
+        """The text of config.yaml."""
+        return self._reader.text("config.yaml")
+
+    @cached_property
     def settings(self) -> Mapping[str, Any]:
         """What config.yaml holds: every setting, resolved, as nested mappings; none where there is no such file."""
-        text = self._reader.text("config.yaml")
         try:
-            return {} if text is None else read_document(text, self.directory / "config.yaml").values
+            path = self.directory / "config.yaml"
+            return {} if self.config is None else read_document(self.config, path).values
         except ConfigError as error:
             raise RunDirectoryError(error.message, hint=WAY_OUT) from error
 
@@ -224,21 +235,31 @@ class RunFiles:
         origin = f"step_{last:04d}" if self._by_step[last].get("action") in ACCEPTED else self._origin(last - 1)
         return flips(self._bar(origin, last), candidate, self.metric)
 
+    def selection(self, origin: str) -> Rows:
+        """Return what a skill did on the selection split when it was accepted; the fresh rows where it was remeasured.
+
+        Args:
+            origin: Where it came from, as `current_origin` and `best_origin` say it.
+        """
+        if origin == "initial_skill":
+            return self.rollouts("selection_eval_baseline")
+        if found := _STEP.fullmatch(origin):
+            place = step_place(int(found[1]))
+        elif found := _EPOCH.fullmatch(origin):
+            place = slow_update_place(int(found[1]))
+        else:
+            return ()
+        return self.rollouts(f"{place}/selection_eval_again") or self.rollouts(f"{place}/selection_eval")
+
     def _bar(self, origin: str, step: int) -> Rows:
         """Return what the skill of an origin had done on the selection split when a step's gate decided: all passes."""
-        made_by, began_at = "selection_eval_baseline", 0
+        began_at = 0
         if found := _STEP.fullmatch(origin):
-            made_by, began_at = step_place(int(found[1])), int(found[1])
+            began_at = int(found[1])
         elif found := _EPOCH.fullmatch(origin):
-            made_by = slow_update_place(int(found[1]))
             began_at = self._last_step(int(found[1]))
-        own = (
-            self.rollouts(made_by)
-            if origin == "initial_skill"
-            else self.rollouts(f"{made_by}/selection_eval_again") or self.rollouts(f"{made_by}/selection_eval")
-        )
         fresh = [rows for number, rows in self._refreshes.items() if began_at < number <= step]
-        return (*own, *(row for rows in fresh for row in rows))
+        return (*self.selection(origin), *(row for rows in fresh for row in rows))
 
     @cached_property
     def _refreshes(self) -> Mapping[int, Rows]:

@@ -52,9 +52,10 @@ def show_step(run: RunFiles, step: int) -> None:
             _show_edits(files.draw)
             _show_tasks("training batch", files.rollout)
         _show_flips(run.flips(step))
-        say("\nA task of it, an edit of it:")
-        for more in (("--task", "ID"), ("--edit", "K")):
-            say_command(run, "--step", str(step), *more)
+        say("\nMore of it:")
+        say_command(run, "--step", str(step), "--task", "ID")
+        if files is not None and edits_of(files.draw):
+            say_command(run, "--step", str(step), "--edit", "K")
 
 
 def show_edit(run: RunFiles, step: int, number: int) -> None:

@@ -7,7 +7,7 @@ process may have been killed while it wrote, and a later version may log what th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -118,31 +118,38 @@ _UNREADABLE: Final = "unreadable"
 _UNKNOWN: Final = "unknown"
 
 _Kind: TypeAlias = type[Event]
+_Check: TypeAlias = Callable[[Any], bool]
 
 
-def _types(kind: _Kind) -> dict[str, Any]:
-    """Return the type of every field of an event."""
-    # What a record holds is not looked into: the type is recursive, and it came out of JSON.
-    return get_type_hints(kind, localns={"JsonValue": Any})
-
-
-_KINDS: Final[Mapping[str, tuple[_Kind, Mapping[str, Any]]]] = {
-    kind.__name__: (kind, _types(kind)) for kind in get_args(Event)
-}
-
-
-def _is_a(value: object, wanted: Any) -> bool:
-    """Whether a value out of JSON is of the type of a field."""
+def _check(wanted: Any) -> _Check:
+    """Return what says whether a value out of JSON is of the type of a field."""
     origin, parts = get_origin(wanted), get_args(wanted)
     if origin is Mapping:
-        return isinstance(value, dict) and all(_is_a(one, parts[1]) for one in cast("dict[str, Any]", value).values())
+        inner = _check(parts[1])
+        return lambda value: isinstance(value, dict) and all(map(inner, cast("dict[str, Any]", value).values()))
     if origin is Sequence:
-        return isinstance(value, list) and all(_is_a(one, parts[0]) for one in cast("list[Any]", value))
+        inner = _check(parts[0])
+        return lambda value: isinstance(value, list) and all(map(inner, cast("list[Any]", value)))
     if origin is UnionType:
-        return any(_is_a(value, part) for part in parts)
+        checks = [_check(part) for part in parts]
+        return lambda value: any(check(value) for check in checks)
     if origin is Literal:
-        return value in parts
-    return wanted is Any or type(value) is wanted or (wanted is float and type(value) is int)
+        return lambda value: value in parts
+    if wanted is Any:
+        return lambda value: True
+    types = (int, float) if wanted is float else (wanted,)
+    return lambda value: type(value) in types
+
+
+def _checks(kind: _Kind) -> dict[str, _Check]:
+    """Return what checks each field of an event."""
+    # What a record holds is not looked into: the type is recursive, and it came out of JSON.
+    return {name: _check(wanted) for name, wanted in get_type_hints(kind, localns={"JsonValue": Any}).items()}
+
+
+_KINDS: Final[Mapping[str, tuple[_Kind, Mapping[str, _Check]]]] = {
+    kind.__name__: (kind, _checks(kind)) for kind in get_args(Event)
+}
 
 
 def _read_line(line: bytes) -> LoggedEvent | str:
@@ -156,10 +163,10 @@ def _read_line(line: bytes) -> LoggedEvent | str:
             return _UNREADABLE
         if version > FORMAT_VERSION or name not in _KINDS:
             return _UNKNOWN
-        kind, types = _KINDS[name]
+        kind, checks = _KINDS[name]
         # What a later version added is passed over; what an earlier one did not have yet has a default.
-        values = {field: fields[field] for field in types if field in fields}
-        if not all(_is_a(value, types[field]) for field, value in values.items()):
+        values = {field: fields[field] for field in checks if field in fields}
+        if not all(checks[field](value) for field, value in values.items()):
             return _UNREADABLE
         event = kind(**values)
         if isinstance(event, StepCommitted | EpochStageCommitted):

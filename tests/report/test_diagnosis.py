@@ -96,6 +96,7 @@ async def test_partial_credit_that_the_gate_does_not_count(open_bench: OpenBench
             "current_score": 0.0,
             "gate_metric": "hard",
             "val_n": 40,
+            "val_passes": {"n": 1},
             "val_solved": 0,
             "val_soft": 0.1,
             "best_step": 0,

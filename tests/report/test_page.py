@@ -99,7 +99,8 @@ def test_the_page_says_how_the_run_ended_and_what_limits_its_result(eventful: Pa
     page = report_page(RunFiles(eventful))
     assert page.state == "improved"
     assert page.ending.startswith("improved; selection ")
-    assert "few_tasks" in {finding.kind for finding in page.findings}
+    few = next(finding for finding in page.findings if finding.kind == "few_tasks")
+    assert few.text.startswith("The selection split has 8 tasks: "), "each of them was measured twice"
     assert dict(page.models)["optimizer"].startswith("simulated:optimizer")
 
 
@@ -128,5 +129,11 @@ def test_a_file_that_cannot_be_read_is_named(eventful: Path, tmp_path: Path) -> 
 
 
 def test_a_difference_counts_its_lines() -> None:
-    found = skill_diff("a\nb\n", "a\nc\nd\n")
-    assert (found.added, found.removed) == (2, 1)
+    found = skill_diff("a\nb\n", "a\nc\nd\n", most=10)
+    assert (found.added, found.removed, found.left_out) == (2, 1, 0)
+
+
+def test_a_long_difference_is_shown_in_part_and_counted_whole() -> None:
+    """A page of many rewrites of a long skill has to stay small."""
+    found = skill_diff("", "line\n" * 500, most=100)
+    assert (len(found.lines), found.added, found.left_out) == (100, 500, 400)

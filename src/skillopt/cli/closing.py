@@ -14,6 +14,7 @@ from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.models.meter import Spending
+from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import Outcome
 from skillopt.text_files import plain
 from skillopt.types import Role, Usage
@@ -152,8 +153,11 @@ def _show_places(directory: Path) -> None:
         ("Every call:", directory / "ledger.csv"),
     ):
         say_unbroken(f"{name:<17}{plain(str(path))}")
-    say("To walk through its steps, edits and trajectories:")
-    say_unbroken(f"  {plain(shlex.join(('skillopt', 'show', str(directory))))}")
+    if (directory / PICTURE_NAME).is_file():
+        say_unbroken(f"{'Picture:':<17}{plain(str(directory / PICTURE_NAME))}")
+    say("To see what each step did, which tasks it fixed and broke, and what limits the result, on a page or here:")
+    for command in ("report", "show"):
+        say_unbroken(f"  {plain(shlex.join(('skillopt', command, str(directory))))}")
     words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
     say("To compare the two again, on any split (--split), without paying for what was measured:")
     say_unbroken(f"  {plain(shlex.join(str(word) for word in words))}")

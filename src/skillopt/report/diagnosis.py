@@ -191,7 +191,7 @@ def _coarse_gate(records: Sequence[Record], summary: Record) -> Finding | None:
 
 
 def _few_tasks(records: Sequence[Record], summary: Record) -> Finding | None:
-    tasks = records[0]["val_n"]
+    tasks = records[0]["val_n"] // records[0]["val_passes"]["n"]
     needed = next(n for n in range(1, 64) if sign_test(n, 0).p_value <= RARE)
     if tasks >= 4 * needed:
         return None

@@ -90,9 +90,8 @@ def _dollars(amount: float | None) -> str:
     return "unknown" if amount is None else f"${amount:,.4f}" if 0 < amount < 0.1 else f"${amount:,.2f}"
 
 
-def _cut(text: str) -> str:
-    left = len(text) - _LONGEST_TEXT
-    return text if left <= 0 else f"{text[:_LONGEST_TEXT]}\n... {left:,} more characters"
+def _cut(text: str, most: int = _LONGEST_TEXT) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n... {len(text) - most:,} more characters"
 
 
 def _tone(word: str) -> str:
@@ -108,7 +107,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-_FILTERS: Mapping[str, Callable[[Any], str]] = {
+_FILTERS: Mapping[str, Callable[..., str]] = {
     "percent": _percent,
     "number": _number,
     "dollars": _dollars,

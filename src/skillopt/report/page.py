@@ -22,16 +22,27 @@ from skillopt.report.stored_rows import EditOutcomeRow, MemorisedRow
 from skillopt.report.text_diff import DiffLine, changed, diff
 from skillopt.types import JsonValue
 
+_MOST_LINES, _MOST_LINES_OF_A_STEP = 2_000, 100
+"""Lines of a difference that are shown: a page of 200 whole rewrites of a long skill could not be opened."""
+
 NO_BASELINE = "the baseline was not measured, so there is no score yet"
 
 
 @dataclass(frozen=True, slots=True)
 class SkillDiff:
-    """The difference between two skills, with the lines that were added and removed counted."""
+    """The difference between two skills.
+
+    Attributes:
+        lines: What is shown of it.
+        added: Lines that were added, those that are not shown among them.
+        removed: Lines that were removed.
+        left_out: Lines of the difference that are not shown.
+    """
 
     lines: tuple[DiffLine, ...]
     added: int
     removed: int
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +170,7 @@ def report_page(files: RunFiles) -> ReportPage:
             EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
             for epoch in files.epochs
         ),
-        best_change=None if seed is None or best is None else skill_diff(seed, best),
+        best_change=None if seed is None or best is None else skill_diff(seed, best, most=_MOST_LINES),
         best_skill=best,
         spending=tuple(stages(summary)),
         totals=tuple(totals(files)),
@@ -168,10 +179,10 @@ def report_page(files: RunFiles) -> ReportPage:
     )
 
 
-def skill_diff(old: str, new: str) -> SkillDiff:
-    """Return the difference between two skills."""
+def skill_diff(old: str, new: str, *, most: int) -> SkillDiff:
+    """Return the difference between two skills, at most so many lines of it."""
     lines = diff(old, new)
-    return SkillDiff(lines, *changed(lines))
+    return SkillDiff(lines[:most], *changed(lines), left_out=max(0, len(lines) - most))
 
 
 def _models(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -250,6 +261,8 @@ def _draw(
         draw,
         edits=(*draw.outcomes, *draw.ranked.over_budget),
         copies=copies,
-        change=None if before is None or draw.candidate is None else skill_diff(before, draw.candidate),
+        change=None
+        if before is None or draw.candidate is None
+        else skill_diff(before, draw.candidate, most=_MOST_LINES_OF_A_STEP),
         flips=files.flips(step, draw=number),
     )

@@ -16,6 +16,19 @@ Rows: TypeAlias = tuple[rows.RolloutRow, ...]
 _DRAW = re.compile(r"draw_\d{2,}", re.ASCII)
 _PATCH = re.compile(r"patch_\d{3,}_\w+\.json", re.ASCII)
 
+# Made once: making one takes longer than reading a file with it.
+_ROLLOUTS = TypeAdapter(Rows)
+_PATCH_FILE = TypeAdapter(rows.PatchRow)
+_RANKED = TypeAdapter(rows.RankedRows)
+_OUTCOMES = TypeAdapter(tuple[rows.EditOutcomeRow, ...])
+_REWRITES = TypeAdapter(tuple[rows.RewriteRow, ...])
+_NOTES = TypeAdapter(rows.NoteRows)
+_MEMORISED = TypeAdapter(tuple[rows.MemorisedRow, ...])
+_DROPPED = TypeAdapter(tuple[rows.DroppedReplyRow, ...])
+_SLOW_RESULT = TypeAdapter(rows.SlowResult)
+_META_RESULT = TypeAdapter(rows.MetaResult)
+_PAIRS = TypeAdapter(tuple[rows.PairRow, ...])
+
 
 @dataclass(frozen=True, slots=True)
 class DrawFiles:
@@ -109,7 +122,7 @@ def slow_update_place(epoch: int) -> str:
 
 def read_rollouts(reader: DirectoryReader, place: str) -> Rows:
     """Return the rows of an evaluation's directory; none where there is none."""
-    return reader.value(f"{place}/results.json", TypeAdapter(Rows), ())
+    return reader.value(f"{place}/results.json", _ROLLOUTS, ())
 
 
 def read_step(reader: DirectoryReader, step: int) -> StepFiles:
@@ -130,21 +143,18 @@ def read_step(reader: DirectoryReader, step: int) -> StepFiles:
 
 def _read_draw(reader: DirectoryReader, place: str) -> DrawFiles:
     patches = [
-        reader.value(f"{place}/patches/{name}", TypeAdapter(rows.PatchRow), None)
-        for name in reader.names(f"{place}/patches", _PATCH)
+        reader.value(f"{place}/patches/{name}", _PATCH_FILE, None) for name in reader.names(f"{place}/patches", _PATCH)
     ]
     return DrawFiles(
         place,
         patches=tuple(patch for patch in patches if patch is not None),
-        merged=reader.value(f"{place}/merged_patch.json", TypeAdapter(rows.PatchRow), None),
-        ranked=reader.value(f"{place}/ranked_edits.json", TypeAdapter(rows.RankedRows), rows.RankedRows()),
-        outcomes=reader.value(f"{place}/edit_apply_report.json", TypeAdapter(tuple[rows.EditOutcomeRow, ...]), ()),
-        rewrites=reader.value(f"{place}/rewrite_result.json", TypeAdapter(tuple[rows.RewriteRow, ...]), ()),
-        notes=reader.value(f"{place}/appendix_notes.json", TypeAdapter(rows.NoteRows), rows.NoteRows()),
-        memorised=reader.value(f"{place}/memorised.json", TypeAdapter(tuple[rows.MemorisedRow, ...]), ()),
-        dropped_replies=reader.value(
-            f"{place}/dropped_replies.json", TypeAdapter(tuple[rows.DroppedReplyRow, ...]), ()
-        ),
+        merged=reader.value(f"{place}/merged_patch.json", _PATCH_FILE, None),
+        ranked=reader.value(f"{place}/ranked_edits.json", _RANKED, rows.RankedRows()),
+        outcomes=reader.value(f"{place}/edit_apply_report.json", _OUTCOMES, ()),
+        rewrites=reader.value(f"{place}/rewrite_result.json", _REWRITES, ()),
+        notes=reader.value(f"{place}/appendix_notes.json", _NOTES, rows.NoteRows()),
+        memorised=reader.value(f"{place}/memorised.json", _MEMORISED, ()),
+        dropped_replies=reader.value(f"{place}/dropped_replies.json", _DROPPED, ()),
         selection=read_rollouts(reader, f"{place}/selection_eval"),
         selection_again=read_rollouts(reader, f"{place}/selection_eval_again"),
         candidate=reader.text(f"{place}/candidate_skill.md"),
@@ -158,7 +168,7 @@ def read_slow_update(reader: DirectoryReader, epoch: int) -> SlowUpdateFiles | N
         RunDirectoryError: If one of its files cannot be read.
     """
     place = slow_update_place(epoch)
-    result = reader.value(f"{place}/slow_result.json", TypeAdapter(rows.SlowResult), None)
+    result = reader.value(f"{place}/slow_result.json", _SLOW_RESULT, None)
     if result is None:
         return None
     return SlowUpdateFiles(
@@ -177,9 +187,9 @@ def read_meta_skill(reader: DirectoryReader, epoch: int) -> MetaSkillFiles | Non
         RunDirectoryError: If one of its files cannot be read.
     """
     place = f"meta_skill/epoch_{epoch:02d}"
-    result = reader.value(f"{place}/meta_skill_result.json", TypeAdapter(rows.MetaResult), None)
+    result = reader.value(f"{place}/meta_skill_result.json", _META_RESULT, None)
     return None if result is None else MetaSkillFiles(epoch, result, _read_pairs(reader, place))
 
 
 def _read_pairs(reader: DirectoryReader, place: str) -> tuple[rows.PairRow, ...]:
-    return reader.value(f"{place}/comparison_pairs.json", TypeAdapter(tuple[rows.PairRow, ...]), ())
+    return reader.value(f"{place}/comparison_pairs.json", _PAIRS, ())

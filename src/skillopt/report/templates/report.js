@@ -1,7 +1,7 @@
 "use strict";
 (function () {
   const numbers = JSON.parse(document.getElementById("numbers").textContent);
-  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const looks = [matchMedia("(prefers-color-scheme: dark)"), matchMedia("print")];
   let charts = [];
 
   function colour(name) {
@@ -170,7 +170,7 @@
 
   let waiting;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 150); });
-  scheme.addEventListener("change", drawAll);
+  looks.forEach((look) => look.addEventListener("change", drawAll));
   addEventListener("hashchange", openNamed);
   openNamed();
   drawAll();

@@ -15,8 +15,9 @@ import skillopt
 from skillopt import Skill, load_config
 from skillopt.api import Evaluation, evaluate, repeat_seed, split_tasks, train
 from skillopt.errors import ConfigError, FatalModelError, LimitReached, RunDirectoryError
-from skillopt.events import Event, RunEnded, RunStarted
+from skillopt.events import Event, RunEnded, RunStarted, Warned
 from skillopt.models.retry import Retry
+from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import EndState
 from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.server import SimulatedServer
@@ -54,6 +55,36 @@ async def test_a_loaded_configuration_trains_too_and_every_subscriber_is_told(tm
     assert one == other
     assert isinstance(one[0], RunStarted)
     assert one[-1] == RunEnded("improved", outcome.message, outcome.summary)
+
+
+async def test_a_training_ends_with_its_picture_unless_the_setting_picture_is_false(tmp_path: Path) -> None:
+    loaded = load_config(write_run(tmp_path), ["train.num_epochs=1", "report.picture=true"])
+    there: list[bool] = []
+
+    def look(event: Event) -> None:
+        if isinstance(event, RunEnded):
+            there.append((tmp_path / "run" / PICTURE_NAME).read_bytes().startswith(b"\x89PNG"))
+
+    await train(loaded, subscribers=[look])
+    assert there == [True], "those who are told of the end find it"
+    first = (tmp_path / "run" / PICTURE_NAME).read_bytes()
+    (tmp_path / "run" / PICTURE_NAME).unlink()
+    await train(load_config(write_run(tmp_path), ["train.num_epochs=1", "report.picture=false"]))
+    assert not (tmp_path / "run" / PICTURE_NAME).exists(), "and it is the same run, whatever it draws"
+    await train(loaded)
+    assert (tmp_path / "run" / PICTURE_NAME).read_bytes() == first, "the same records are the same picture"
+
+
+async def test_a_picture_that_cannot_be_drawn_is_one_warning(tmp_path: Path) -> None:
+    loaded = load_config(write_run(tmp_path), ["train.num_epochs=1", "report.picture=true"])
+    (tmp_path / "run" / PICTURE_NAME).mkdir(parents=True)
+    told: list[Event] = []
+    outcome = await train(loaded, subscribers=[told.append])
+    assert outcome.state is EndState.IMPROVED
+    warnings = [event.message for event in told if isinstance(event, Warned)]
+    assert [message.partition(":")[0] for message in warnings if "png" in message] == [
+        f"{PICTURE_NAME} could not be drawn"
+    ]
 
 
 async def test_what_is_wrong_with_a_configuration_is_said_before_a_directory_is_made(tmp_path: Path) -> None:

@@ -21,11 +21,13 @@ from skillopt.events import (
 )
 
 EVENTS = [
-    RunStarted("run", 8, 4, {"train": 3}, {"target": "simulated:target"}, simulated=True),
+    RunStarted("run", 8, 4, {"train": 3}, {"target": "simulated:target"}, simulated=True, limits={"limits.calls": 9.0}),
     StageStarted("gate", 1, 2, 8),
     StageProgress("gate", 1, 2, 1, 8, detail="t1 <b>", outcome="solved", recorded=True),
-    Spent({"target": 1}, {"target": 2}, {"target": 30}, {"target": None}),
-    StepCommitted({"step": 1, "val_acc": 0.5}),
+    Spent(
+        {"target": 1}, {"target": 2}, {"target": 30}, {"target": None}, {"target": 4}, {"target": 90}, {"target": None}
+    ),
+    StepCommitted({"step": 1, "val_acc": 0.5}, [{"operation": "append", "status": "applied", "text": "- a <b>"}]),
     EpochStageCommitted("slow_update", 2, {"step": 1, "slow_update": {"action": "reject"}}),
     Warned("a sentence"),
     RunEnded("improved", "read it", {"state": "improved"}),

@@ -18,6 +18,7 @@ from skillopt.text_files import (
     readable_name,
     remove_partial_files,
     safe_name,
+    write_bytes_atomically,
     write_json_atomically,
     write_text_atomically,
 )
@@ -28,6 +29,11 @@ def test_text_is_written_as_utf8_with_its_own_line_ends(tmp_path: Path) -> None:
     write_text_atomically(path, "Größe\n規則\r\nlast")
     assert path.read_bytes() == "Größe\n規則\r\nlast".encode()
     assert [entry.name for entry in path.parent.iterdir()] == ["skill.md"]
+
+
+def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    write_bytes_atomically(tmp_path / "new" / "picture.png", b"\x89PNG\r\n\xff")
+    assert (tmp_path / "new" / "picture.png").read_bytes() == b"\x89PNG\r\n\xff"
 
 
 def test_a_lone_surrogate_from_a_model_does_not_end_the_run(tmp_path: Path) -> None:

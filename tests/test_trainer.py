@@ -868,6 +868,7 @@ SHOWN_BY = {
     "evaluation.test_env_num": (TRAINER, "test_only_so_many_selection_and_test_tasks_are_used"),
     "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),
     "evaluation.max_unmeasured": (TRAINER, "test_how_much_may_be_missing_is_a_setting"),
+    "report.picture": ("test_api.py", "test_a_training_ends_with_its_picture_unless_the_setting_picture_is_false"),
 }
 """The test that shows what each setting of the training changes."""
 
@@ -875,7 +876,8 @@ SHOWN_BY = {
 def test_every_setting_of_the_training_is_shown_to_change_something() -> None:
     """F38, F76, F80: a documented setting that is not wired is a lie."""
     sections = {
-        name: Config.model_fields[name].annotation for name in ("train", "gradient", "optimizer", "skill", "evaluation")
+        name: Config.model_fields[name].annotation
+        for name in ("train", "gradient", "optimizer", "skill", "evaluation", "report")
     }
     settings = {f"{name}.{key}" for name, section in sections.items() for key in section.model_fields}  # type: ignore[union-attr]
     assert SHOWN_BY.keys() == settings

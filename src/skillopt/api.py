@@ -19,6 +19,7 @@ from skillopt.interruption import interruptible
 from skillopt.models.meter import Spending
 from skillopt.models.prices import Prices
 from skillopt.models.retry import Retry
+from skillopt.report.illustrator import Illustrator
 from skillopt.run.accounts import Accounts
 from skillopt.run.event_log import Subscriber
 from skillopt.run.forking import fork_of
@@ -26,6 +27,7 @@ from skillopt.run.measuring import open_evaluator
 from skillopt.run.models import OnRetry, open_models
 from skillopt.run.opening import open_run, opened_evidence, run_directory
 from skillopt.run.outcome import EndState, Outcome
+from skillopt.run.run import Run
 from skillopt.run.setup import Setup, prepare
 from skillopt.skill.document import Skill
 from skillopt.trainer import train as train_run
@@ -64,16 +66,27 @@ async def train(
     setup = prepare(loaded)
     forked = None if fork is None else fork_of(setup.config.env, fork)
     directory = run_directory(setup) if forked is None else forked.directory
-    opening = open_run(setup, directory=directory, fork=forked, subscribers=subscribers, environment=environment)
+    illustrator = Illustrator(directory)
+    # Ahead of the others, so that those who are told of the end find the picture.
+    watching = [illustrator, *subscribers] if setup.config.report.picture else subscribers
+    opening = open_run(setup, directory=directory, fork=forked, subscribers=watching, environment=environment)
     async with interruptible(), opening as run:
-        try:
-            async with interruptible(told=run.warn):
-                return await train_run(run)
-        except (ModelError, MeasurementError, LimitReached, Interrupted) as error:
-            outcome = run.stop(_EARLY_ENDS.get(type(error), EndState.PROVIDER_FAILED), error)
-            if outcome is None:
-                raise
-            return outcome
+        outcome = await _train_or_stop(run)
+        if illustrator.problem:
+            run.warn(illustrator.problem)
+        return outcome
+
+
+async def _train_or_stop(run: Run) -> Outcome:
+    """Train; a failure, a limit or an interruption after the baseline is an end in order."""
+    try:
+        async with interruptible(told=run.warn):
+            return await train_run(run)
+    except (ModelError, MeasurementError, LimitReached, Interrupted) as error:
+        outcome = run.stop(_EARLY_ENDS.get(type(error), EndState.PROVIDER_FAILED), error)
+        if outcome is None:
+            raise
+        return outcome
 
 
 _EARLY_ENDS: Mapping[type[SkillOptError], EndState] = {

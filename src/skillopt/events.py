@@ -7,7 +7,7 @@ to it. An observer may not change a run. Every start of a run plays the loop fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -25,6 +25,7 @@ class RunStarted:
         tasks: Number of tasks by split.
         models: `provider:model` by role.
         simulated: Whether any model is simulated, so that its numbers say nothing of real models.
+        limits: Every limit that is set, by its key, such as `limits.target.calls`.
         forked_from: Name of the run directory that a fork shares with; "" for a run that is none.
         shared: What a fork has from there: numbers of replies, trajectories and rollouts.
         matching: How many of those replies and rollouts may answer it, by its models, tasks and environment.
@@ -36,6 +37,7 @@ class RunStarted:
     tasks: Mapping[str, int]
     models: Mapping[str, str]
     simulated: bool
+    limits: Mapping[str, float] = field(default_factory=dict[str, float])
     forked_from: str = ""
     shared: Mapping[str, int] = field(default_factory=dict[str, int])
     matching: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -85,19 +87,32 @@ class Spent:
         used_calls: Calls whose replies the run used so far, paid now or earlier, by role.
         used_tokens: All tokens of those, by role.
         dollars: Their price, by role; None where a price is unknown.
+        billed_calls: Calls paid by all starts of the run, by role: what limits count.
+        billed_tokens: All tokens of those, by role.
+        billed_dollars: Their price, by role; None where a price is unknown.
     """
 
     paid_calls: Mapping[str, int]
     used_calls: Mapping[str, int]
     used_tokens: Mapping[str, int]
     dollars: Mapping[str, float | None]
+    billed_calls: Mapping[str, int] = field(default_factory=dict[str, int])
+    billed_tokens: Mapping[str, int] = field(default_factory=dict[str, int])
+    billed_dollars: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
 
 
 @dataclass(frozen=True, slots=True)
 class StepCommitted:
-    """A step (or the baseline, step 0) is final; `record` is its entry in history.json."""
+    """A step (or the baseline, step 0) is final.
+
+    Attributes:
+        record: Its entry in history.json.
+        edits: Each selected edit in a few words: `operation`, `status`, and `text`, the beginning of what it writes or
+            deletes; hostile, to be shown as text. The whole of it is in edit_apply_report.json.
+    """
 
     record: Mapping[str, JsonValue]
+    edits: Sequence[Mapping[str, str]] = field(default_factory=list[Mapping[str, str]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,18 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
         RunDirectoryError: If the file cannot be written, with the path and the system's reason, or if the directory
             that is worked in was moved or removed.
     """
+    write_bytes_atomically(path, text.encode("utf-8", "backslashreplace"), durable=durable)
+
+
+def write_bytes_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write a file of bytes, such as a picture, whole or not at all; `write_text_atomically` says how.
+
+    Raises:
+        RunDirectoryError: If the file cannot be written, with the path and the system's reason.
+    """
     for directory in _kept.get():
         if path.is_relative_to(directory.path):
             directory.check_in_place()
-    content = text.encode("utf-8", "backslashreplace")
     written = _written.get()
     if written is not None:
         written.add(_as_files_are_named(path))

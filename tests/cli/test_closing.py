@@ -57,6 +57,20 @@ def test_the_diff_of_the_skill_is_shown_whole(finished: Finished) -> None:
     assert shown[start : start + len(diff)] == diff
 
 
+def test_the_picture_and_the_way_to_the_page_are_named(command: Command, tmp_path: Path) -> None:
+    config = write_tiny_run(tmp_path / "a run", report__picture=True)
+    code, said, _ = command("train", config)
+    assert code in (0, 10, 11, 12)
+    lines, run = said.splitlines(), tmp_path / "a run" / "run"
+    assert f"Picture:         {run / 'training_dashboard.png'}" in lines
+    assert f"  {shlex.join(['skillopt', 'report', str(run)])}" in lines
+    assert command("report", run)[0] == 0
+
+
+def test_a_picture_that_is_not_there_is_not_named(finished: Finished) -> None:
+    assert "Picture:" not in finished.said[1]
+
+
 def test_what_the_run_used_is_shown_by_role(finished: Finished) -> None:
     usage = read_json(finished.directory / "summary.json")["total_usage"]
     for role, spent in usage.items():

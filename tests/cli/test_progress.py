@@ -4,61 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 import pytest
+from tests.support.records import committed, edit, spent, started
 
 from skillopt.cli.progress import JsonLines, Lines, headline, open_progress, percent, spent_line
 from skillopt.cli.streams import EnduringStream
 from skillopt.events import (
     EpochStageCommitted,
     RunEnded,
-    RunStarted,
-    Spent,
     StageProgress,
     StageStarted,
-    StepCommitted,
     Warned,
 )
-
-
-def spent(used: int, paid: int, *, tokens: int = 1234, dollars: float | None = 0.5) -> Spent:
-    return Spent(
-        paid_calls={"target": paid, "optimizer": 0},
-        used_calls={"target": used, "optimizer": 1},
-        used_tokens={"target": tokens, "optimizer": 0},
-        dollars={"target": dollars, "optimizer": 0.25},
-    )
-
-
-def committed(step: int, **more: Any) -> StepCommitted:
-    return StepCommitted(
-        {
-            "step": step,
-            "epoch": 2,
-            "val_solved": 3,
-            "val_n": 8,
-            "skill_tokens": 120,
-            "val_acc": 0.375,
-            "rollout_solved": 4,
-            "rollout_n": 12,
-            "action": "reject",
-            "reason": "not strictly higher",
-            **more,
-        }
-    )
-
-
-def started(**more: Any) -> RunStarted:
-    given: dict[str, Any] = {
-        "run_directory": "run",
-        "total_steps": 10,
-        "num_epochs": 2,
-        "tasks": {"train": 5, "val": 3},
-        "models": {"target": "a:b", "optimizer": "c:d"},
-        "simulated": False,
-    }
-    return RunStarted(**{**given, **more})
 
 
 def test_the_start_says_what_is_trained_on_what() -> None:
@@ -125,7 +83,7 @@ def test_lines_tell_each_stage_that_counted_to_its_end(capsys: pytest.CaptureFix
         StageProgress("aggregate", 1, 1, 1, 0),
         spent(3, 3),
         Warned("careful"),
-        committed(1),
+        committed(1, edit("Write dates\x1b[2J as ISO."), edit("b", "unmatched", "delete")),
         spent(3, 3),
         RunEnded("improved", "", {}),
     ):
@@ -135,6 +93,8 @@ def test_lines_tell_each_stage_that_counted_to_its_end(capsys: pytest.CaptureFix
         "  rollout 2/2  3 calls (2 paid now), 1,234 tokens, $0.75",
         "warning: careful",
         headline(committed(1)),
+        "  - rejected: append: Write dates\ufffd[2J as ISO.",
+        "  x unmatched: delete: b",
     ]
 
 

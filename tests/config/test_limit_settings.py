@@ -21,3 +21,9 @@ def test_there_is_no_limit_unless_one_is_set() -> None:
     limits = LimitSettings()
     for amounts in (limits, limits.target, limits.optimizer):
         assert (amounts.calls, amounts.tokens, amounts.dollars, amounts.minutes) == (None, None, None, None)
+
+
+def test_the_limits_that_are_set_are_named_by_their_keys() -> None:
+    assert LimitSettings().by_key() == {}
+    limits = LimitSettings.model_validate({"dollars": 5, "target": {"calls": 9}, "optimizer": {"minutes": 0.5}})
+    assert limits.by_key() == {"limits.dollars": 5.0, "limits.target.calls": 9.0, "limits.optimizer.minutes": 0.5}

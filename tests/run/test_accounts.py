@@ -95,6 +95,10 @@ def test_what_earlier_starts_paid_is_on_the_bill_and_not_in_what_this_start_paid
     third.pay(Payment("target", Place("gate", 1, 2), USAGE, 2.0))
     assert [accounts.billed.total().usage.calls for accounts in (first, second, third)] == [1, 0, 2]
     assert [accounts.paid.total().usage.calls for accounts in (first, second, third)] == [1, 0, 1]
+    told = third.spent()
+    assert (told.billed_calls, told.paid_calls) == ({"target": 2, "optimizer": 0}, {"target": 1, "optimizer": 0})
+    assert told.billed_tokens == {"target": 2 * USAGE.tokens, "optimizer": 0}
+    assert told.billed_dollars == {"target": 4.0, "optimizer": 0.0}
     assert len(book.rows) == 2
 
 

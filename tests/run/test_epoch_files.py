@@ -22,7 +22,7 @@ COMPARISON = Comparison("changed", PREVIOUS, CURRENT, pair_up(PREVIOUS, CURRENT,
 
 
 def test_a_slow_update_can_be_read_whole(tmp_path: Path) -> None:
-    decision = Decision(Action.REJECT, "lost", Fraction(0), rollouts=(rollout(4),))
+    decision = Decision(Action.REJECT, "lost", Fraction(0), rollouts=(rollout(4),), remeasured=(rollout(5),))
     result = SlowUpdate(
         2, COMPARISON, "why", "Be exact.", Skill.parse("# Candidate\n"), decision, (Copy("t1", "said"),)
     )
@@ -34,6 +34,8 @@ def test_a_slow_update_can_be_read_whole(tmp_path: Path) -> None:
         "action": "reject",
     }
     assert (tmp_path / "candidate_skill.md").read_text("utf-8") == "# Candidate\n"
+    for name, task in (("selection_eval", "t4"), ("selection_eval_again", "t5")):
+        assert [row["id"] for row in read_json(tmp_path / name / "results.json")] == [task]
     pairs = read_json(tmp_path / "comparison_pairs.json")
     assert [(pair["id"], pair["category"], pair["shown"]) for pair in pairs] == [
         ("t1", "regressed", True),

@@ -142,6 +142,7 @@ def test_the_settings_that_may_differ_are_these() -> None:
     }
     assert {".".join(key) for key in keys_that(Difference.FREE)} == of_models | limits | {
         "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout", "env.out_root",
+        "report.picture",
     }  # fmt: skip
     assert {".".join(key) for key in keys_that(Difference.BY_CONTENT)} == {
         "preset", "env.name", "env.data_path", "env.split_dir", "env.skill_init", "evaluation.acceptance",

@@ -56,12 +56,13 @@ async def test_the_configuration_in_the_run_directory_loads_back_as_the_same(tmp
 async def test_a_run_says_how_it_starts_and_what_to_beware_of(tmp_path: Path) -> None:
     """F120, F142: whoever trains without looking at the plan is warned too."""
     told: list[Event] = []
-    setup = set_up(tmp_path, train__batch_size=16, train__num_epochs=1)
+    setup = set_up(tmp_path, train__batch_size=16, train__num_epochs=1, limits__calls=9000)
     async with open_run(setup, directory=tmp_path / "run", subscribers=[told.append], environment={}):
         pass
     started, *warned = told
     assert isinstance(started, RunStarted)
     assert (started.total_steps, started.tasks["val"], started.simulated) == (1, 8, True)
+    assert started.limits == {"limits.calls": 9000.0}
     messages = [event.message for event in warned if isinstance(event, Warned)]
     assert any("only 1 proposal will be tried" in message for message in messages)
     assert any("the selection split" in message for message in messages)

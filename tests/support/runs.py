@@ -54,6 +54,7 @@ def write_run(
         "optimizer.lr_scheduler": "cosine",
         "evaluation.vet": 0,
         "evaluation.gate_block": 2,
+        "report.picture": False,
         "env.data_path": "tasks.jsonl",
         "env.skill_init": "seed_skill.md",
         "env.split_ratio": "2:1:1",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shlex
 from collections.abc import Mapping
@@ -12,14 +11,15 @@ from typing import Any
 
 from skillopt.cli.comparison import shown_difference
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
+from skillopt.cli.text_difference import show_text_difference
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.models.meter import Spending
+from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import Outcome
 from skillopt.text_files import plain
 from skillopt.types import Role, Usage
 
 _MOST_DIFF_LINES = 80
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def show_outcome(outcome: Outcome) -> None:
@@ -30,13 +30,7 @@ def show_outcome(outcome: Outcome) -> None:
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     state, message = outcome.state.value, plain(outcome.message)
     say(message if message.startswith(state) else f"{state}: {message}", style="bold")
-    table = new_table("solved", "seed skill", "best skill", "difference")
-    for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
-        seed, best = summary[split]["seed"], summary[split]["best"]
-        if seed is not None and best is not None:
-            difference = _selection_difference(seed, best) if split == "selection" else _test_difference(summary)
-            table.add_row(name, _scores(seed), _scores(best), difference)
-    show_table(table)
+    show_scores(summary)
     _show_final(summary)
     _show_size(summary)
     _show_held_out(outcome)
@@ -45,6 +39,17 @@ def show_outcome(outcome: Outcome) -> None:
     _show_bill(outcome.bill)
     _show_fork(summary.get("fork"))
     _show_places(outcome.directory)
+
+
+def show_scores(summary: Mapping[str, Any]) -> None:
+    """Print the scores of seed and best skill, side by side."""
+    table = new_table("solved", "seed skill", "best skill", "difference")
+    for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
+        seed, best = summary[split]["seed"], summary[split]["best"]
+        if seed is not None and best is not None:
+            difference = _selection_difference(seed, best) if split == "selection" else _test_difference(summary)
+            table.add_row(name, _scores(seed), _scores(best), difference)
+    show_table(table)
 
 
 def _show_final(summary: Mapping[str, Any]) -> None:
@@ -117,21 +122,8 @@ def _hard(directory: Path) -> dict[str, Fraction]:
 
 def _show_diff(outcome: Outcome) -> None:
     seed = (outcome.directory / "skills" / "skill_v0000.md").read_text(encoding="utf-8")
-    lines = list(
-        difflib.unified_diff(
-            plain(seed).splitlines(),
-            plain(outcome.best_skill.text).splitlines(),
-            "seed skill",
-            "best skill",
-            lineterm="",
-        )
-    )
-    for line in lines[:_MOST_DIFF_LINES]:
-        say_unbroken(line, style=_STYLES.get(line[:1], ""))
-    if len(lines) > _MOST_DIFF_LINES:
-        say(f"... {len(lines) - _MOST_DIFF_LINES} more lines; the whole skill is in best_skill.md")
-    if lines:
-        say("")
+    names, whole = ("seed skill", "best skill"), "the whole skill is in best_skill.md"
+    show_text_difference(seed, outcome.best_skill.text, names=names, most=_MOST_DIFF_LINES, whole=whole)
 
 
 def _show_usage(usage: Mapping[str, Mapping[str, Any]]) -> None:
@@ -174,6 +166,11 @@ def _show_places(directory: Path) -> None:
     ):
         if path.exists():  # A training that stopped before its first step has no steps.
             say_unbroken(f"{name:<17}{plain(str(path))}")
+    if (directory / PICTURE_NAME).is_file():
+        say_unbroken(f"{'Picture:':<17}{plain(str(directory / PICTURE_NAME))}")
+    say("To see what each step did, which tasks it fixed and broke, and what limits the result, on a page or here:")
+    for command in ("report", "show"):
+        say_unbroken(f"  {plain(shlex.join(('skillopt', command, str(directory))))}")
     words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
     say("To compare the two again, on any split (--split), without paying for what was measured:")
     say_unbroken(f"  {plain(shlex.join(str(word) for word in words))}")

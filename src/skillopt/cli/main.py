@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from skillopt.cli import check, evaluate, init, models, noise, recover, train
+from skillopt.cli import check, diff, evaluate, init, models, noise, recover, report, show, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
 from skillopt.cli.streams import enduring_output
 from skillopt.config.secrets import masked
@@ -40,7 +40,10 @@ app.command("init", epilog=init.EPILOG, short_help="Write a configuration and a 
 app.command("check", epilog=check.EPILOG, short_help="Check all that a training needs; show its price.")(check.check)
 app.command("train", epilog=train.EPILOG, short_help="Train a skill and measure it on held-out tasks.")(train.train)
 app.command("eval", epilog=evaluate.EPILOG, short_help="Measure and compare skills on a split.")(evaluate.evaluate)
+app.command("show", epilog=show.EPILOG, short_help="Walk a run: its steps, tasks and edits.")(show.show)
+app.command("diff", epilog=diff.EPILOG, short_help="Compare two runs, or two skills.")(diff.diff)
 app.command("noise", epilog=noise.EPILOG, short_help="Measure the noise of the selection split.")(noise.noise)
+app.command("report", epilog=report.EPILOG, short_help="Write the picture and the page of a run.")(report.report)
 app.command("recover", epilog=recover.EPILOG, short_help="Keep what is whole of damaged evidence.")(recover.recover)
 app.add_typer(models.app, name="models")
 

@@ -5,12 +5,14 @@ All three are subscribers of the event log and know nothing of the run but its e
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any
 
+from skillopt.cli.edit_lines import show_edits
 from skillopt.cli.streams import apart, is_live
-from skillopt.cli.terminal import say
+from skillopt.cli.terminal import console, say
 from skillopt.events import (
     EpochStageCommitted,
     Event,
@@ -22,6 +24,8 @@ from skillopt.events import (
     StepCommitted,
     Warned,
 )
+from skillopt.report.live import follow
+from skillopt.report.live_state import NOTHING
 from skillopt.run.event_log import event_json
 from skillopt.text_files import plain
 
@@ -59,13 +63,15 @@ class JsonLines:
 
 
 class Lines:
-    """Plain lines for logs: one for each stage that has counted to its end, one for each step with its scores."""
+    """Plain lines for logs: one for each stage that has counted to its end, each step with its scores, each edit."""
 
     def __init__(self) -> None:
         self._finished = ""
+        self._known = NOTHING
 
     def __call__(self, event: Event) -> None:
         """Print what is worth a line."""
+        self._known = follow(self._known, event, at=time.time())
         match event:
             case StageProgress() if event.total and event.done == event.total:
                 self._finished = f"  {event.stage} {event.done}/{event.total}"
@@ -75,6 +81,8 @@ class Lines:
                 self._finished = ""
             case RunStarted() | StepCommitted() | EpochStageCommitted() | Warned():
                 say(headline(event))
+                if isinstance(event, StepCommitted):
+                    show_edits(self._known, console())
             case StageStarted() | StageProgress() | Spent() | RunEnded():
                 pass
 

@@ -31,3 +31,14 @@ class LimitSettings(AmountSettings):
     """Most that the target may use."""
     optimizer: AmountSettings = AmountSettings()
     """Most that the optimizer may use."""
+
+    def by_key(self) -> dict[str, float]:
+        """Return every limit that is set, by its key."""
+        scopes: dict[str, AmountSettings] = {
+            "limits": self,
+            "limits.target": self.target,
+            "limits.optimizer": self.optimizer,
+        }
+        amounts = ((key, scope, name) for key, scope in scopes.items() for name in AmountSettings.model_fields)
+        found = ((f"{key}.{name}", getattr(scope, name)) for key, scope, name in amounts)
+        return {key: float(most) for key, most in found if most is not None}

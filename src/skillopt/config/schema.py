@@ -15,6 +15,7 @@ from skillopt.config.env_settings import EnvSettings
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.config.limit_settings import LimitSettings
 from skillopt.config.model_settings import ModelSettings
+from skillopt.config.report_settings import ReportSettings
 from skillopt.config.section import Section
 from skillopt.config.training_settings import GradientSettings, OptimizerSettings, SkillSettings, TrainSettings
 
@@ -42,6 +43,8 @@ class Config(Section):
     """Gate and final test."""
     limits: LimitSettings = LimitSettings()
     """What the run may use at most."""
+    report: ReportSettings = ReportSettings()
+    """What is drawn at the end."""
     env: EnvSettings = EnvSettings()
     """Tasks and environment."""
 

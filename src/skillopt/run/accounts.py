@@ -107,10 +107,13 @@ class Accounts:
     def spent(self) -> Spent:
         """Return the running totals, as those who watch are told them."""
         roles: tuple[Role, ...] = ("target", "optimizer")
-        used = {role: self.used.total(role) for role in roles}
+        used, billed = ({role: meter.total(role) for role in roles} for meter in (self.used, self.billed))
         return Spent(
             paid_calls={role: self.paid.total(role).usage.calls for role in roles},
             used_calls={role: used[role].usage.calls for role in roles},
             used_tokens={role: used[role].usage.tokens for role in roles},
             dollars={role: used[role].dollars for role in roles},
+            billed_calls={role: billed[role].usage.calls for role in roles},
+            billed_tokens={role: billed[role].usage.tokens for role in roles},
+            billed_dollars={role: billed[role].dollars for role in roles},
         )

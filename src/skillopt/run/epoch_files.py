@@ -17,6 +17,8 @@ def write_slow_update_files(directory: Path, result: SlowUpdate, record: Record)
     write_comparison_files(directory, result.comparison)
     if result.decision.rollouts:
         write_rollouts(directory / "selection_eval", result.decision.rollouts)
+    if result.decision.remeasured:
+        write_rollouts(directory / "selection_eval_again", result.decision.remeasured)
     write_text_atomically(directory / "candidate_skill.md", result.candidate.text)
     told: dict[str, Any] = {"reasoning": result.reasoning, "slow_update_content": result.guidance}
     told["memorised"] = [copy_json(copy) for copy in result.copies]

@@ -56,7 +56,7 @@ def difference(key: KeyPath) -> Difference:
     match key:
         case ("model", _, "api_key_env" | "timeout" | "attempts" | "concurrency" | "price", *_):
             return Difference.FREE
-        case ("limits", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
+        case ("limits" | "report", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
             return Difference.FREE
         case ("env", "workers" | "exec_timeout" | "out_root"):
             return Difference.FREE

@@ -161,6 +161,7 @@ def _started(run: Run, setup: Setup, models: Models) -> RunStarted:
         tasks={"train": len(run.splits.train), "val": len(run.splits.val), "test": len(run.splits.test)},
         models={role: role_settings(config, role).name for role in ROLES},
         simulated=simulated(config),
+        limits=config.limits.by_key(),
         forked_from="" if run.shared is None else run.shared.name,
         shared={} if run.shared is None else run.shared.counts,
         matching={} if run.shared is None else matching(run.directory, setup, models),

@@ -21,6 +21,7 @@ from skillopt.models.meter import Spending
 from skillopt.rejections import Rejections
 from skillopt.results import MetaSkill, SlowUpdate, Step
 from skillopt.run.accounts import Accounts
+from skillopt.run.edits_in_short import edits_in_short
 from skillopt.run.epoch_records import meta_skill_record, slow_update_record, with_epoch_stage
 from skillopt.run.event_log import EventLog
 from skillopt.run.evidence import EvidenceStore
@@ -152,7 +153,7 @@ class Run(RunServices):
         self._counters.clear()
         self._decisions += [drawn.decision for drawn in (*before.lost, step)]
         self._views.write_step(after, step, record)
-        self.emit(StepCommitted(record))
+        self.emit(StepCommitted(record, edits_in_short(step.candidate.outcomes)))
         self._watch_size(after)
         return after
 

@@ -1,0 +1,192 @@
+"""What the live view shows of a run at a moment, as lines for a window of a given size: a pure function.
+
+Lines are short, so that a window may be made narrow without a mess; what a narrow window has no room for is left out,
+the least needed first. Where a terminal has no Unicode, bars and sparklines are drawn in ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final
+
+from rich.text import Text
+
+from skillopt.cli.edit_lines import cut
+from skillopt.cli.progress import percent, spent_line
+from skillopt.report.live_state import STAGES, LimitUse, LiveRun, Stage
+from skillopt.text_files import plain
+
+_LOW: Final = 16
+"""Rows of a window that has no room for all six stages."""
+_MOST_POINTS: Final = 24
+"""Steps that a sparkline shows, the last ones."""
+_ROOMY: Final = 50
+"""Columns of a window that has room for all there is to say of a score."""
+_NAME: Final = 9
+"""Columns of a stage's name."""
+
+_UNICODE_LEVELS: Final = "▁▂▃▄▅▆▇█"
+_ASCII_LEVELS: Final = "_.-=+*#"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The window that is drawn to: columns, rows, and whether it shows ASCII alone."""
+
+    width: int
+    height: int
+    ascii_only: bool = False
+
+
+def live_lines(known: LiveRun, window: Window, *, now: float) -> list[Text]:
+    """Return the lines of the live view; none is wider than the window.
+
+    Args:
+        known: What is known of the run.
+        window: Where they are shown.
+        now: The time, in seconds since 1970.
+    """
+    drawn = [_heading(known), *_stages(known, window, now), *_scores(known, window)]
+    folded = [line for text in _spending(known, now) for line in wrap(text, window.width)]
+    lines = [cut(line, window.width) for line in (*drawn, *map(Text, folded))]
+    return lines[: max(1, window.height - 1)]
+
+
+def sparkline(values: Sequence[float], *, low: float, high: float, ascii_only: bool) -> str:
+    """Return values as a row of characters, higher ones for higher values; level where all are equal.
+
+    Args:
+        values: Each from `low` to `high`.
+        low: What the lowest character stands for.
+        high: What the highest one stands for.
+        ascii_only: Whether to draw with ASCII characters.
+    """
+    levels = _ASCII_LEVELS if ascii_only else _UNICODE_LEVELS
+    if high <= low:
+        return levels[len(levels) // 2] * len(values)
+    return "".join(levels[round((value - low) / (high - low) * (len(levels) - 1))] for value in values)
+
+
+def in_words(seconds: float) -> str:
+    """Return about how long something takes, in the unit that suits it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _heading(known: LiveRun) -> Text:
+    if known.started is None or not known.stages:
+        return Text("starting")
+    if not known.step:
+        return Text("baseline", style="bold")
+    place = f"step {known.step}/{known.total_steps} (epoch {known.epoch})"
+    between = not any(stage.name in STAGES for stage in known.stages) and not known.settled
+    return Text(f"after {place}" if between and known.stages[0].name != "refresh" else place, style="bold")
+
+
+def _stages(known: LiveRun, window: Window, now: float) -> Iterator[Text]:
+    """A line for each of the six stages of a step, and for another one while it works; in a low window that one."""
+    at_work = known.at_work
+    if window.height < _LOW:
+        if at_work is not None:
+            yield _stage(at_work.name, at_work, window, now)
+        return
+    if any(stage.name in STAGES for stage in known.stages):
+        for name, stage in known.six:
+            yield _stage(name, stage, window, now)
+        if at_work is None or at_work.name in STAGES:
+            return
+    for stage in known.stages:
+        if stage.name not in STAGES and (stage is at_work or not any(one.name in STAGES for one in known.stages)):
+            yield _stage(stage.name, stage, window, now)
+
+
+def _stage(name: str, stage: Stage | None, window: Window, now: float) -> Text:
+    word = plain(name).replace("_", " ")
+    column = _NAME if window.width >= 40 else 0
+    if stage is None:
+        return Text(f"  {word}", style="dim")
+    if stage.over:
+        return Text(f"  {word:<{column}} {_count(stage) or 'done'}{_outcomes(stage)}")
+    bar = _bar(stage, window)
+    text = Text(f"> {word:<{column}} ", style="bold")
+    return text.append(f"{bar}{_count(stage)}{_pace(stage, now)}{_outcomes(stage)}", style="not bold")
+
+
+def _bar(stage: Stage, window: Window) -> str:
+    length = 20 if window.width >= 60 else 10 if window.width >= 40 else 0
+    if not (stage.total and length):
+        return ""
+    full = round(length * min(1.0, stage.done / stage.total))
+    on, off = ("#", ".") if window.ascii_only else ("█", "░")
+    return f"{on * full}{off * (length - full)} "
+
+
+def _count(stage: Stage) -> str:
+    if stage.total:
+        return f"{stage.done}/{stage.total}"
+    return str(stage.done) if stage.done else ""
+
+
+def _pace(stage: Stage, now: float) -> str:
+    rate = stage.rate(now)
+    if rate is None:
+        return ""
+    shown = f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
+    left = (stage.total - stage.done) / rate if stage.total > stage.done else None
+    return f", {shown}" + ("" if left is None else f", {in_words(left)} left")
+
+
+def _outcomes(stage: Stage) -> str:
+    shown = ((name, stage.outcomes.get(name, 0)) for name in ("solved", "unmeasured", "dropped"))
+    return "".join(f", {count} {name}" for name, count in shown if count)
+
+
+def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
+    """The gate scores as they stand, with the tasks they were counted from, and how they came there."""
+    standing = known.standing
+    if standing is None:
+        return
+    points = known.points[-min(_MOST_POINTS, max(4, window.width - 40)) :]
+    train = [point.train for point in points if point.train is not None]
+    series = ([point.current for point in points], [point.best for point in points], train)
+    values = [value for one in series for value in one]
+    low, high = min(values), max(values)
+    roomy = window.width >= _ROOMY
+    current = _score(standing.metric, standing.current, standing.current_solved, standing.tasks, roomy=roomy)
+    best = _score(standing.metric, standing.best, standing.best_solved, standing.tasks, roomy=roomy)
+    if roomy:
+        best = f"{best}, step {standing.best_step}"
+    yield Text(f"selection ({plain(str(standing.metric))})")
+    named = (("current", current), ("best", best), ("train", percent(train[-1]) if train else ""))
+    for (name, score), one in zip(named, series, strict=True):
+        if one:
+            row = sparkline(one, low=low, high=high, ascii_only=window.ascii_only)
+            yield Text(f"  {name:<8}{score:<24} {row}" if roomy else f"{name} {score} {row}")
+
+
+def _score(metric: str, share: float, solved: int, tasks: int, *, roomy: bool) -> str:
+    """F93: counts beside the share, whatever the gate compares; in a narrow window what it compares."""
+    count = f"{solved}/{tasks}"
+    if metric == "hard":
+        return f"{count} ({percent(share)})" if roomy else count
+    return f"{percent(share)} ({count})" if roomy else percent(share)
+
+
+def _spending(known: LiveRun, now: float) -> Iterator[str]:
+    if known.spent is not None:
+        yield spent_line(known.spent)
+    for limit in known.limits(now):
+        yield _limit(limit)
+    left = known.seconds_left(now)
+    if left is not None:
+        yield f"about {in_words(left)} left"
+
+
+def _limit(limit: LimitUse) -> str:
+    unit = "$" if limit.key.endswith("dollars") else ""
+    digits = ".2f" if unit else ",.1f" if limit.key.endswith("minutes") else ",.0f"
+    share = 100 * limit.used / limit.most
+    return f"{limit.key} {unit}{limit.used:{digits}} of {unit}{limit.most:{digits}} ({share:.0f} %)"

@@ -1,0 +1,121 @@
+"""A whole run in a terminal: its end, its scores, each step in a line, and what may have kept it from improving."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from skillopt.cli.closing import show_scores
+from skillopt.cli.live_lines import in_words
+from skillopt.cli.progress import headline
+from skillopt.cli.terminal import say, say_unbroken
+from skillopt.errors import RunDirectoryError, UsageError
+from skillopt.events import EpochStageCommitted, StepCommitted
+from skillopt.report.course import Record
+from skillopt.report.diagnosis import diagnose
+from skillopt.report.event_reading import START, read_events
+from skillopt.report.live import follow_all
+from skillopt.report.live_state import NOTHING, LiveRun
+from skillopt.report.run_files import RunFiles
+from skillopt.text_files import plain
+
+MOST_IDS = 40
+"""Ids of tasks that are named in one place."""
+
+
+def show_run(run: RunFiles) -> None:
+    """Print how a run ended, its scores, a line for each step, and the diagnosis.
+
+    Raises:
+        RunDirectoryError: If its files cannot be read.
+    """
+    with readable(run):
+        summary = run.summary
+        say(plain(run.name), style="bold")
+        if summary is not None and summary.get("simulated"):
+            say("SIMULATED MODELS: these numbers say nothing about real ones.")
+        _show_end(summary, _live(run))
+        if summary is not None and "selection" in summary:
+            show_scores(summary)
+        for record in run.records:
+            _show_record(record)
+        if summary is not None and run.records and "best_step" in summary:
+            _show_diagnosis(run.records, summary)
+    if run.records:
+        say("\nA step, a task of it, an edit of it:")
+        for more in ((), ("--task", "ID"), ("--edit", "K")):
+            say_command(run, "--step", str(len(run.records) - 1), *more)
+
+
+@contextmanager
+def readable(run: RunFiles) -> Generator[None]:
+    """Turn what a record lacks, which a run of this version has, into an error for a person."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, AssertionError, ValueError) as error:
+        raise RunDirectoryError(
+            f"{run.directory} holds a record that this version of SkillOpt cannot show: "
+            f"{type(error).__name__}: {error}",
+            hint="Run the same training once more: it writes its files anew from the evidence and pays nothing.",
+        ) from error
+
+
+def record_of(run: RunFiles, step: int) -> Record:
+    """Return the record of a step.
+
+    Raises:
+        UsageError: If the run has no such step.
+    """
+    for record in run.records:
+        if record.get("step") == step:
+            return record
+    played = f"it has the steps 0 to {len(run.records) - 1}" if run.records else "not even its baseline was measured"
+    raise UsageError(f"{plain(run.name)} has no step {step}", hint=f"So far {played}.")
+
+
+def say_command(run: RunFiles, *words: str) -> None:
+    """Print a command that shows more of a run, as it can be copied."""
+    say_unbroken(f"  {plain(shlex.join(('skillopt', 'show', str(run.directory), *words)))}")
+
+
+def named(ids: Sequence[str]) -> str:
+    """Return ids of tasks in a row, as text; after many of them how many more there are."""
+    more = f" and {len(ids) - MOST_IDS} more" if len(ids) > MOST_IDS else ""
+    return ", ".join(plain(one) for one in ids[:MOST_IDS]) + more
+
+
+def _live(run: RunFiles) -> LiveRun:
+    known, position, more = NOTHING, START, True
+    while more:
+        reading = read_events(run.directory / "events.jsonl", position)
+        known = follow_all(NOTHING if reading.anew else known, ((one.event, one.at) for one in reading.events))
+        position, more = reading.position, reading.more
+    return known
+
+
+def _show_end(summary: Record | None, known: LiveRun) -> None:
+    """Say how the last start ended, or how far it is: the summary may be that of an earlier one."""
+    if known.started is not None and known.ended is None:
+        at_work = known.at_work
+        stage = "" if at_work is None else f", at {plain(at_work.name)} {at_work.done}/{at_work.total or '?'}"
+        place = f"step {known.step} of {known.total_steps}{stage}"
+        say(f"not ended: still going, or killed, after {in_words(known.at - known.began)} in {place}", style="bold")
+    elif summary is not None:
+        say(f"{plain(str(summary['state']))}: {plain(str(summary['message']))}", style="bold")
+
+
+def _show_record(record: Mapping[str, Any]) -> None:
+    say(headline(StepCommitted(record)))
+    for stage in ("slow_update", "meta_skill"):
+        if isinstance(record.get(stage), dict):
+            say(f"  {headline(EpochStageCommitted(stage, record['epoch'], record))}")
+
+
+def _show_diagnosis(records: Sequence[Record], summary: Record) -> None:
+    findings = diagnose(records, summary)
+    if findings:
+        say("\nWhat may have kept it from improving:")
+    for finding in findings:
+        say(f"- {plain(finding.text)}\n  {plain(finding.advice)}")

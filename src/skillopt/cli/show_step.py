@@ -1,0 +1,186 @@
+"""A step in a terminal: what its stages made, its edits, the gate's verdict; and one of its edits whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from skillopt.cli.progress import headline, percent
+from skillopt.cli.show_run import named, readable, record_of, say_command
+from skillopt.cli.show_task import verdict
+from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
+from skillopt.errors import UsageError
+from skillopt.events import StepCommitted
+from skillopt.report.course import Record
+from skillopt.report.flips import Flips
+from skillopt.report.run_files import RunFiles
+from skillopt.report.step_files import DrawFiles, Rows
+from skillopt.report.stored_rows import EditOutcomeRow, PatchRow
+from skillopt.text_files import plain
+
+_LONGEST_TEXT = 70
+"""Characters of an edit in the list of a step's edits."""
+
+
+def show_step(run: RunFiles, step: int) -> None:
+    """Print a step: stages, edits, the gate's verdict, and the tasks that its candidate fixed and broke.
+
+    Args:
+        run: The run.
+        step: From 1; 0 is the baseline.
+
+    Raises:
+        UsageError: If the run has no such step.
+        RunDirectoryError: If its files cannot be read.
+    """
+    record = record_of(run, step)
+    with readable(run):
+        say(headline(StepCommitted(record)), style="bold")
+        if step == 0:
+            _show_tasks("selection split", run.rollouts("selection_eval_baseline"))
+            return
+        table = new_table("stage", "what it made")
+        for stage, made in _stages(record):
+            table.add_row(stage, made)
+        show_table(table)
+        files = run.step(step)
+        if files is not None:
+            for number, lost in enumerate(record.get("redraws") or (), start=1):
+                say(f"draw {number} before it: {plain(str(lost['action']))}, {plain(str(lost['reason']))}")
+            _show_edits(files.draw)
+            _show_tasks("training batch", files.rollout)
+        _show_flips(run.flips(step))
+        say("\nMore of it:")
+        say_command(run, "--step", str(step), "--task", "ID")
+        if files is not None and edits_of(files.draw):
+            say_command(run, "--step", str(step), "--edit", "K")
+
+
+def show_edit(run: RunFiles, step: int, number: int) -> None:
+    """Print an edit: its whole text, where it came from, and what became of it.
+
+    Args:
+        run: The run.
+        step: From 1.
+        number: As `show_step` numbers them, from 1.
+
+    Raises:
+        UsageError: If there is no such edit.
+        RunDirectoryError: If the step's files cannot be read.
+    """
+    record = record_of(run, step)
+    files = run.step(step)
+    edits = () if files is None else edits_of(files.draw)
+    if files is None or number > len(edits):
+        raise UsageError(f"step {step} has no edit {number}", hint=f"It has {len(edits)}.")
+    edit = edits[number - 1]
+    with readable(run):
+        say(f"edit {number} of step {step}: {_end(edit)}", style="bold")
+        say(plain(f"{edit.op}, {edit.source_type}, stands for {edit.support_count} proposals"))
+        for name, text in (("target", edit.target), ("content", edit.content)):
+            if text:
+                say(f"\n{name}:")
+                say_unbroken(_indented(text))
+        _show_origin(edit, files.draw.patches, files.rollout)
+        if edit.vetting is not None:
+            after = "not all measured" if edit.vetting.after is None else f"{edit.vetting.after:g}"
+            say(f"\ntried alone on {named(edit.vetting.task_ids)}: {edit.vetting.before:g} -> {after}")
+        if edit.status != "applied":
+            say("\nit is not in the candidate")
+            return
+        say(f"\nthe gate on all edits of the step: {plain(str(record['action']))}, {plain(str(record['reason']))}")
+        _show_flips(run.flips(step))
+
+
+def edits_of(draw: DrawFiles) -> tuple[EditOutcomeRow, ...]:
+    """Return the edits of a step as they are numbered: those that were tried, then those over the budget."""
+    return (*draw.outcomes, *draw.ranked.over_budget)
+
+
+def _stages(record: Record) -> Iterator[tuple[str, str]]:
+    missing = f", {record['rollout_unmeasured']} not measured" if record["rollout_unmeasured"] else ""
+    yield "rollout", f"{record['rollout_solved']}/{record['rollout_n']} solved{missing}"
+    kinds = f"{record['n_failure_patches']} from failures, {record['n_success_patches']} from successes"
+    yield "reflect", f"patches: {record['n_patches']} ({kinds}); edits: {record['n_edits_proposed']}"
+    yield "aggregate", f"edits: {record['n_edits_merged']}"
+    budget = "no budget" if record["edit_budget"] is None else f"budget {record['edit_budget']}"
+    yield "select", f"edits: {record['n_edits_ranked']} ({budget})"
+    states = [f"{count} {state}" for state, count in record["edits"].items() if count]
+    yield "update", plain(", ".join(states)) or "no edit"
+    yield "gate", _gate(record)
+
+
+def _gate(record: Record) -> str:
+    exact, bound = record["candidate_gate_score"], record["candidate_gate_score_upper_bound"]
+    if exact is None and bound is None:
+        return "nothing was measured"
+    score = percent(exact) if exact is not None else f"at most {percent(bound)}, stopped early"
+    count = f"{record['selection_solved']}/{record['selection_n']} solved"
+    test: dict[str, Any] = record["sign_test"] or {}
+    told = f"; {test['better']} better, {test['worse']} worse, p = {test['p_value']:.3g} (one-sided)" if test else ""
+    return f"{plain(str(record['gate_metric']))} {score}, {count}{told}"
+
+
+def _show_edits(draw: DrawFiles) -> None:
+    edits = edits_of(draw)
+    if edits:
+        table = new_table("edit", "how it ended", "operation", "text", "from tasks", right=frozenset({"edit"}))
+        for number, edit in enumerate(edits, start=1):
+            text = " ".join((edit.content or edit.target)[: 4 * _LONGEST_TEXT].split())
+            short = text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 3]}..."
+            table.add_row(str(number), _end(edit), plain(edit.op), Text(plain(short)), Text(named(edit.task_ids)))
+        show_table(table)
+    for number, one in enumerate(draw.rewrites, start=1):
+        say(plain(f"rewrite {number}: {one.status}. {one.detail} {'; '.join(one.change_summary)}"))
+    for note in draw.notes.notes:
+        say(plain(f"reminder: {note.status}: {note.note}"))
+    for reply in draw.dropped_replies:
+        say(plain(f"dropped reply of {reply.stage} {reply.index}: {reply.reason}"))
+
+
+def _end(edit: EditOutcomeRow) -> str:
+    detail = f" ({edit.detail})" if edit.detail else ""
+    return plain(f"{edit.status}{' after a repair' if edit.repaired else ''}{detail}")
+
+
+def _show_origin(edit: EditOutcomeRow, patches: Sequence[PatchRow], rollout: Rows) -> None:
+    """Say which tasks and which reflections an edit came from; after a merge, those that speak of one of its tasks."""
+    states = {row.id: verdict(row) for row in rollout}
+    say("\ncame from:")
+    for task in edit.task_ids:
+        say(f"  {plain(task)}: {states.get(task, 'not in this batch')}")
+    same = [
+        p for p in patches if any((e.op, e.target, e.content) == (edit.op, edit.target, edit.content) for e in p.edits)
+    ]
+    tasks = set(edit.task_ids)
+    for patch in same or [patch for patch in patches if tasks & set(patch.task_ids)]:
+        say(plain(f"  {patch.source_type} reflection on {named(patch.task_ids)}: {patch.reasoning}"))
+
+
+def _show_flips(flips: Flips | None) -> None:
+    if flips is None:
+        return
+    say(
+        f"\nselection tasks, candidate against the skill that it had to beat: {flips.same} the same"
+        + (f", {flips.open} open" if flips.open else "")
+    )
+    for name, changed in (("fixed", flips.fixed), ("broken", flips.broken)):
+        say(f"  {name} {len(changed)}: {named([flip.task_id for flip in changed]) or 'none'}")
+
+
+def _show_tasks(name: str, rows: Rows) -> None:
+    groups = (
+        ("solved", [row.id for row in rows if row.hard == 1]),
+        ("failed", [row.id for row in rows if row.hard == 0]),
+        ("not measured", [row.id for row in rows if not row.measured]),
+    )
+    say(f"\n{name}:")
+    for word, ids in groups:
+        if ids:
+            say(f"  {word} {len(ids)}: {named(ids)}")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  | {line}" for line in plain(text).splitlines())

@@ -1,0 +1,41 @@
+"""The run card: what is needed to repeat a run, and to know what its numbers speak of, key and value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from skillopt.report.run_files import RunFiles
+
+
+def run_card(files: RunFiles) -> tuple[tuple[str, str], ...]:
+    """Return versions, digests, seeds, data, models and settings by role, in the order in which one asks for them."""
+    return tuple(_card(files))
+
+
+def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
+    summary = files.summary or {}
+    for name in ("skillopt_version", "state", "exit_code", "identity_digest", "prompts_digest", "seed_skill_hash",
+                 "best_skill_hash", "best_step", "stopped_early"):  # fmt: skip
+        if summary.get(name) is not None:
+            yield name, str(summary[name])
+    settings = files.settings
+    for section, key in (("train", "seed"), ("env", "split_seed"), ("env", "split_ratio"), ("env", "data_path"),
+                         ("env", "split_dir"), ("env", "skill_init")):  # fmt: skip
+        values: Mapping[str, Any] = settings.get(section) or {}
+        value: object = values.get(key)
+        if value is not None:
+            yield f"{section}.{key}", str(value)
+    for name in ("data", "models", "environment"):
+        yield from _leaves(summary.get(name), name)
+    splits: Mapping[str, Mapping[str, Any]] = (files.manifest or {}).get("splits") or {}
+    for split, told in splits.items():
+        yield f"{split}: digest of ids and contents", str(told.get("digest", ""))
+
+
+def _leaves(value: object, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():  # pyright: ignore[reportUnknownVariableType]
+            yield from _leaves(inner, f"{name}.{key}")  # pyright: ignore[reportUnknownArgumentType]
+    elif value is not None and value != "" and value != []:
+        yield name, str(value)

@@ -1,0 +1,217 @@
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false
+# The plotting library ships partial types; ours are complete.
+"""Pictures of a training: scores, edits and spending, each alone or all of them on one page.
+
+They are drawn with figures of their own, never through pyplot, so that nothing global is touched and no window opens.
+Colours are Okabe and Ito's, which most colour-blind people can tell apart, and what a colour says a shape says too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from skillopt.report.course import Candidate, Course
+from skillopt.text_files import plain
+from skillopt.types import Role
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE, GREY = (
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"),
+    "#666666",
+)
+
+SLIDE = (13.33, 7.5)
+"""Inches of a page that fills a wide slide."""
+_ALONE = (9.0, 4.5)
+_LONGEST_NAME = 120
+"""Characters of a name or a note that are shown."""
+_MANY_STEPS = 60
+"""From so many steps on, points on lines would run into each other and are left out."""
+
+
+def plot_scores(course: Course) -> Figure:
+    """Draw scores over steps: training batch, current skill and candidates on the selection split, the baseline."""
+    figure, axes = _figure(course, "scores")
+    draw_scores(axes, course)
+    return figure
+
+
+def plot_edits(course: Course) -> Figure:
+    """Draw edits over steps: the budget that the schedule gave, and what was applied of what was proposed."""
+    figure, axes = _figure(course, "edits")
+    draw_edits(axes, course)
+    return figure
+
+
+def plot_spending(course: Course) -> Figure:
+    """Draw what both roles used up to each step: tokens and, where prices are known, dollars."""
+    figure, axes = _figure(course, "spending")
+    draw_spending(axes, course)
+    return figure
+
+
+def plot_dashboard(course: Course, *, note: str = "") -> Figure:
+    """Draw all three on one page that fits a slide.
+
+    Args:
+        course: The training.
+        note: A line below the title, such as how the run ended.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=SLIDE, dpi=120, layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=(1.6, 1.0))
+    draw_scores(figure.add_subplot(grid[0, :]), course)
+    draw_edits(figure.add_subplot(grid[1, 0]), course)
+    draw_spending(figure.add_subplot(grid[1, 1]), course)
+    figure.suptitle(_as_it_stands(course.name) + (f"\n{_as_it_stands(note)}" if note else ""), fontsize=11)
+    return figure
+
+
+def draw_scores(axes: Axes, course: Course) -> None:
+    """Draw the scores of a training into a plot."""
+    points = course.points
+    steps = [point.step for point in points]
+    marker = "" if len(points) > _MANY_STEPS else "."
+    baseline = 100 * points[0].current
+    axes.axhline(baseline, color=GREY, linestyle="--", linewidth=1.2, label=f"baseline, {baseline:.1f} %")
+    trained = [(point.step, 100 * point.train) for point in points if point.train is not None]
+    if trained:
+        x, y = zip(*trained, strict=True)
+        axes.plot(x, y, color=SKY, linestyle=":", marker=marker, linewidth=1.4, label="training batch (solved)")
+    current = [100 * point.current for point in points]
+    axes.step(steps, current, where="post", color=BLUE, linewidth=2.4, label="current skill, selection")
+    best = [100 * point.best for point in points]
+    if best != current:
+        axes.step(steps, best, where="post", color=PURPLE, linewidth=1.4, linestyle="-.", label="best skill so far")
+    of_steps = [(point.step, point.candidate) for point in points if point.candidate]
+    _draw_candidates(axes, of_steps)
+    slow = [(point.step, point.slow_update) for point in points if point.slow_update]
+    if slow:
+        x, y = [step for step, _ in slow], [100 * candidate.score for _, candidate in slow]
+        faces = [GREEN if candidate.accepted else "none" for _, candidate in slow]
+        axes.scatter(
+            x, y, marker="D", s=70, facecolors=faces, edgecolors=GREEN, zorder=5, label="slow update (filled: taken)"
+        )
+    _mark_epochs(axes, course)
+    axes.set_ylabel(f"score, % ({course.metric})")
+    axes.set_ylim(-4, 104)
+    _finish(axes, course, title="Is it learning? Skill scores over steps")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+
+
+def _draw_candidates(axes: Axes, candidates: Sequence[tuple[int, Candidate]]) -> None:
+    kinds = (
+        ("candidate accepted", [c for c in candidates if c[1].accepted], "^", GREEN, GREEN),
+        ("candidate rejected", [c for c in candidates if not c[1].accepted and not c[1].bound], "x", RED, RED),
+        ("rejected early: at most", [c for c in candidates if not c[1].accepted and c[1].bound], "v", "none", RED),
+    )
+    for label, chosen, marker, face, edge in kinds:
+        if chosen:
+            x, y = [step for step, _ in chosen], [100 * candidate.score for _, candidate in chosen]
+            if marker == "x":  # a cross has no inside, so it takes its colour as its face
+                axes.scatter(x, y, marker=marker, s=55, zorder=4, label=label, color=edge)
+            else:
+                axes.scatter(x, y, marker=marker, s=55, zorder=4, label=label, facecolors=face, edgecolors=edge)
+
+
+def draw_edits(axes: Axes, course: Course) -> None:
+    """Draw the edit budget and the edits of a training into a plot."""
+    points = course.points[1:]
+    steps = [point.step for point in points]
+    taken = [point.applied if point.candidate and point.candidate.accepted else 0 for point in points]
+    lost = [point.applied - kept for point, kept in zip(points, taken, strict=True)]
+    axes.bar(steps, taken, color=GREEN, width=0.7, label="applied, accepted")
+    axes.bar(
+        steps, lost, bottom=taken, color="white", edgecolor=RED, hatch="///", width=0.7, label="applied, not accepted"
+    )
+    axes.plot(steps, [point.proposed for point in points], color=GREY, marker="_", linestyle="", label="proposed")
+    budgets = [(point.step, point.budget) for point in points if point.budget is not None]
+    if budgets:
+        x, y = zip(*budgets, strict=True)
+        axes.step(x, y, where="mid", color=ORANGE, linewidth=2, label="budget (learning rate)")
+    _mark_epochs(axes, course)
+    axes.set_ylabel("edits")
+    axes.set_ylim(0, 1.35 * max(1.0, axes.get_ylim()[1]))  # room for the legend above what was drawn
+    _whole_numbers(axes, vertical=True)
+    _finish(axes, course, title="What did each step change?")
+    axes.legend(fontsize=8, frameon=False, ncols=2, loc="upper right")
+
+
+def draw_spending(axes: Axes, course: Course) -> None:
+    """Draw what was used up to each step into a plot: tokens to the left, dollars to the right where all are known."""
+    steps = [point.step for point in course.points]
+    colours: tuple[tuple[Role, str], ...] = (("target", BLUE), ("optimizer", ORANGE))
+    for role, colour in colours:
+        tokens = [point.spent[role].tokens for point in course.points]
+        axes.plot(steps, tokens, color=colour, linewidth=2, label=f"{role}, tokens")
+    axes.set_ylabel("tokens so far")
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(lambda value, _: _short(value))
+    known = _dollars(course)
+    if known and known[-1] > 0:
+        right = axes.twinx()
+        right.plot(steps, known, color=GREEN, linestyle="--", linewidth=1.8, label="both, dollars")
+        right.set_ylabel("dollars so far")
+        right.set_ylim(bottom=0)
+        right.yaxis.set_major_formatter(lambda value, _: f"${value:,.2f}")
+        lines = [*axes.get_lines(), *right.get_lines()]
+    else:
+        lines = list(axes.get_lines())
+    _finish(axes, course, title="What does it cost?")
+    axes.legend(lines, [str(line.get_label()) for line in lines], fontsize=8, frameon=False, loc="upper left")
+
+
+def _dollars(course: Course) -> list[float]:
+    """Return what both roles cost up to each step; nothing where the price of one is unknown."""
+    amounts = [[spent.dollars for spent in point.spent.values()] for point in course.points]
+    if any(amount is None for pair in amounts for amount in pair):
+        return []
+    return [sum(amount for amount in pair if amount is not None) for pair in amounts]
+
+
+def _figure(course: Course, what: str) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_ALONE, dpi=120, layout="constrained")
+    figure.suptitle(f"{_as_it_stands(course.name)}: {what}", fontsize=11)
+    return figure, figure.add_subplot()
+
+
+def _mark_epochs(axes: Axes, course: Course) -> None:
+    for step in course.epoch_ends:
+        axes.axvline(step + 0.5, color=GREY, linewidth=0.8, alpha=0.5, gid="epoch bound")
+
+
+def _finish(axes: Axes, course: Course, *, title: str) -> None:
+    last = course.points[-1].step
+    axes.set_xlim(-0.5, max(last, 1) + 0.5)
+    axes.set_xlabel("step")
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top"]].set_visible(False)
+    _whole_numbers(axes, vertical=False)
+
+
+def _whole_numbers(axes: Axes, *, vertical: bool) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    (axes.yaxis if vertical else axes.xaxis).set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+def _short(number: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"
+
+
+def _as_it_stands(text: str) -> str:
+    r"""Return a text as one line that the plot shows as it is: a dollar sign would begin a formula."""
+    line = " ".join(plain(text).split())
+    return (line if len(line) <= _LONGEST_NAME else f"{line[:_LONGEST_NAME]}...").replace("$", r"\$")

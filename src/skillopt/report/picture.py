@@ -1,0 +1,60 @@
+# pyright: reportUnknownMemberType=false
+"""The picture of a training as a PNG image: the same bytes for the same records."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from skillopt.report.course import Course
+from skillopt.report.figures import plot_dashboard
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURE_NAME = "training_dashboard.png"
+"""The picture of a training, in its run directory."""
+
+
+def draw(course: Course, told: str, *, simulated: bool) -> bytes:
+    """Return the picture of a training: scores, edits and spending on one page.
+
+    Args:
+        course: The training.
+        told: How it ended, for the line below the title: `ending`.
+        simulated: Whether its numbers say nothing of real models; the line begins with that.
+    """
+    return png(plot_dashboard(course, note=f"SIMULATED MODELS; {told}" if simulated else told))
+
+
+def ending(course: Course, summary: Mapping[str, Any] | None) -> str:
+    """Return how a training ended and what it came to, in a line, with k/n of the seed and the best skill.
+
+    Args:
+        course: The training.
+        summary: What summary.json holds; None where no end is recorded.
+    """
+    if summary is None:
+        steps = course.points[-1].step
+        return f"no end is recorded after {steps} steps: the run is still going, or it was interrupted"
+    scores = [
+        f"{name} {split['seed']['shown']} to {split['best']['shown']}"
+        for name, split in (("selection", summary.get("selection")), ("held out", summary.get("test")))
+        if split and split["seed"] and split["best"]
+    ]
+    return "; ".join([str(summary["state"]), *scores])
+
+
+def png(figure: Figure) -> bytes:
+    """Return a figure as a PNG image.
+
+    A character that the font lacks is drawn as a box, without a warning for whoever named a run in a script of theirs.
+    """
+    out = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font", category=UserWarning)
+        # Without the library's name and version, the same figure is the same bytes.
+        figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()

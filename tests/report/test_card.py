@@ -1,0 +1,29 @@
+"""The run card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from skillopt.report.card import run_card
+from skillopt.report.run_files import RunFiles
+
+
+def test_the_card_has_what_is_needed_to_repeat_the_run(eventful: Path) -> None:
+    """F130: digests of data and prompts, models and their settings by role, versions, seeds."""
+    files = RunFiles(eventful)
+    card, summary = dict(run_card(files)), files.summary
+    assert summary is not None and files.manifest is not None
+    for name in ("skillopt_version", "prompts_digest", "identity_digest", "seed_skill_hash", "best_skill_hash"):
+        assert card[name] == str(summary[name])
+    assert card["data.digest"] == summary["data"]["digest"]
+    assert card["models.target.settings.noise"] == "0.2"
+    assert card["models.optimizer.provider"] == "simulated"
+    assert card["environment.settings.scorer"] == "exact"
+    assert (card["train.seed"], card["env.split_seed"]) == ("42", "42")
+    for split, told in files.manifest["splits"].items():
+        assert card[f"{split}: digest of ids and contents"] == told["digest"]
+
+
+def test_a_run_that_has_just_begun_has_an_empty_card(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text("", "utf-8")
+    assert run_card(RunFiles(tmp_path)) == ()

@@ -1,0 +1,110 @@
+"""The pictures: what they show, for any course."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+
+from skillopt.report.course import Candidate, Course, Spent, StepPoint
+from skillopt.report.figures import plot_dashboard, plot_edits, plot_scores, plot_spending
+from skillopt.report.picture import png
+
+BASELINE = StepPoint(
+    *(0, 0, "baseline", "", None, 0.25, 0.25, None, None, None, 0, 0, 50),
+    spent={"target": Spent(100, 0.5), "optimizer": Spent(0, 0.0)},
+)
+
+
+def step(number: int, *, epoch: int = 1, **changes: object) -> StepPoint:
+    values: dict[str, object] = {"step": number, "epoch": epoch, "action": "reject", "train": 0.5, "budget": 2}
+    spent = {"target": Spent(100 * number, 0.5 * number), "optimizer": Spent(10 * number, 0.1 * number)}
+    return replace(BASELINE, **{**values, "spent": spent, **changes})  # type: ignore[arg-type]
+
+
+COURSE = Course(
+    "my run",
+    "hard",
+    (
+        BASELINE,
+        step(1, candidate=Candidate(0.5, bound=False, accepted=True), current=0.5, best=0.5, proposed=3, applied=2),
+        step(2, candidate=Candidate(0.5, bound=True, accepted=False), current=0.5, best=0.5, proposed=3, applied=2),
+        step(
+            3,
+            epoch=2,
+            candidate=Candidate(0.25, bound=False, accepted=False),
+            slow_update=Candidate(0.75, bound=False, accepted=True),
+            current=0.75,
+            best=0.75,
+        ),
+    ),
+)
+
+
+def labels(axes: Axes) -> list[str]:
+    return axes.get_legend_handles_labels()[1]
+
+
+def marks(axes: Axes, label: str) -> list[tuple[float, float]]:
+    """Where the marks with a label stand."""
+    (drawn,) = [collection for collection in axes.collections if collection.get_label() == label]
+    return [(float(x), float(y)) for x, y in drawn.get_offsets()]  # type: ignore[union-attr]
+
+
+def test_scores_show_baseline_skill_and_what_the_gate_did() -> None:
+    (axes,) = plot_scores(COURSE).axes
+    assert labels(axes)[0] == "baseline, 25.0 %"
+    dashed = [line for line in axes.get_lines() if line.get_linestyle() == "--"]
+    assert [list(line.get_ydata()) for line in dashed] == [[25.0, 25.0]]  # type: ignore[arg-type]
+    assert marks(axes, "candidate accepted") == [(1, 50)]
+    assert marks(axes, "candidate rejected") == [(3, 25)]
+    assert marks(axes, "rejected early: at most") == [(2, 50)]
+    assert marks(axes, "slow update (filled: taken)") == [(3, 75)]
+    current = next(line for line in axes.get_lines() if line.get_label() == "current skill, selection")
+    assert list(current.get_ydata()) == [25, 50, 50, 75]  # type: ignore[arg-type]
+    assert [line.get_xdata()[0] for line in axes.get_lines() if line.get_gid() == "epoch bound"] == [2.5]  # type: ignore[index]
+
+
+def test_edits_show_the_budget_and_what_became_of_them() -> None:
+    (axes,) = plot_edits(COURSE).axes
+    assert set(labels(axes)) == {"applied, accepted", "applied, not accepted", "proposed", "budget (learning rate)"}
+    heights = [[bar.get_height() for bar in container] for container in axes.containers]  # type: ignore[attr-defined]
+    assert heights == [[2, 0, 0], [0, 2, 0]]
+
+
+def test_spending_shows_dollars_only_where_all_prices_are_known() -> None:
+    """F11: an unknown price is never shown as nothing."""
+    assert len(plot_spending(COURSE).axes) == 2
+    unknown = replace(COURSE.points[2], spent={"target": Spent(1, None), "optimizer": Spent(1, 0.1)})
+    assert len(plot_spending(replace(COURSE, points=(*COURSE.points[:2], unknown))).axes) == 1
+
+
+def test_the_page_holds_all_three_in_the_size_of_a_slide() -> None:
+    figure = plot_dashboard(COURSE, note="improved, $5 spent")
+    assert len(figure.axes) == 4
+    width, height = figure.get_size_inches() * figure.dpi
+    assert (round(width), round(height)) == (1600, 900)
+    assert png(figure).startswith(b"\x89PNG")
+    assert png(plot_dashboard(COURSE)) == png(plot_dashboard(COURSE)), "equal courses give equal bytes"
+
+
+@pytest.mark.parametrize("steps", [0, 1, 200])
+def test_a_course_of_any_length_is_drawn(steps: int) -> None:
+    png(plot_dashboard(Course("r", "mixed", (BASELINE, *(step(number) for number in range(1, steps + 1))))))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_name_and_note_is_shown_as_it_stands(name: str, note: str) -> None:
+    """Hostile text is no formula: `$x^` alone would be an error."""
+    for text in (name, f"{name}$x^", "a\n$\\frac{"):
+        png(plot_scores(replace(COURSE, name=text + note, points=COURSE.points[:1])))
+
+
+def test_drawing_touches_nothing_global() -> None:
+    png(plot_dashboard(COURSE))
+    assert "matplotlib.pyplot" not in sys.modules

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,7 @@ def test_headings_go_down_by_one_at_a_time(eventful: Path) -> None:
     _, found, _ = shown(eventful)
     levels = [int(element.tag[1]) for element in found.elements if re.fullmatch(r"h\d", element.tag)]
     assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_what_a_colour_says_a_word_says_too(eventful: Path) -> None:

@@ -137,15 +137,13 @@ class OpenPage(Protocol):
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """One Chromium for all tests of a session; they are left out where the system has none."""
-    path = chromium()
-    if path is None:
-        pytest.skip("no Chromium on the PATH; on Debian and Ubuntu: apt-get install chromium")
     expect.set_options(timeout=PATIENCE)
-    async with (
-        async_playwright() as playwright,
-        await playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as one,
-    ):
-        yield one
+    async with async_playwright() as playwright:
+        path = chromium() or shutil.which(playwright.chromium.executable_path)
+        if path is None:
+            pytest.skip("no Chromium on the PATH: apt-get install chromium, or playwright install chromium")
+        async with await playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as one:
+            yield one
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -188,6 +186,12 @@ async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
 def watch_of(page: Page) -> Watch:
     """Return the watch over a page that `open_page` opened."""
     return vars(page)["watch"]
+
+
+async def becomes(page: Page, condition: str) -> None:
+    """Wait until a condition in JavaScript holds; playwright's own way needs `eval`, which our policies refuse."""
+    looking = f"const look = () => ({condition}) ? done() : requestAnimationFrame(look); look();"
+    await page.evaluate(f"() => new Promise((done) => {{ {looking} }})")
 
 
 async def colours_drawn(page: Page, selector: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from skillopt.cli.progress import headline, percent
+from skillopt.cli.progress import headline
 from skillopt.cli.show_run import named, readable, record_of, say_command
 from skillopt.cli.show_task import verdict
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
@@ -15,6 +15,7 @@ from skillopt.errors import UsageError
 from skillopt.events import StepCommitted
 from skillopt.report.course import Record
 from skillopt.report.flips import Flips
+from skillopt.report.live_words import percent
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import DrawFiles, Rows
 from skillopt.report.stored_rows import EditOutcomeRow, PatchRow

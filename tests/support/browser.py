@@ -6,6 +6,7 @@ or a request to anything but the host that the test names.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from collections.abc import AsyncIterator, Sequence
@@ -191,7 +192,8 @@ def watch_of(page: Page) -> Watch:
 async def becomes(page: Page, condition: str) -> None:
     """Wait until a condition in JavaScript holds; playwright's own way needs `eval`, which our policies refuse."""
     looking = f"const look = () => ({condition}) ? done() : requestAnimationFrame(look); look();"
-    await page.evaluate(f"() => new Promise((done) => {{ {looking} }})")
+    async with asyncio.timeout(PATIENCE / 1000):
+        await page.evaluate(f"() => new Promise((done) => {{ {looking} }})")
 
 
 async def colours_drawn(page: Page, selector: str) -> int:

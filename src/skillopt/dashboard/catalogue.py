@@ -112,10 +112,10 @@ class Catalogue:
             yield from (self._entry(inner) for inner in self._below(directory) if _is_run(inner))
 
     def _below(self, directory: Path) -> Iterator[Path]:
-        """Yield the directories in one, without those that a link leads out to; none where it cannot be read."""
+        """Yield the directories in one, but hidden ones and those outside that a link leads to."""
         try:
             with os.scandir(directory) as entries:
-                found = [(entry.name, entry.is_symlink()) for entry in entries if entry.is_dir()]
+                found = [(e.name, e.is_symlink()) for e in entries if not e.name.startswith(".") and e.is_dir()]
         except OSError:
             return
         for name, linked in found:

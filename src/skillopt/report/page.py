@@ -259,7 +259,7 @@ def _draw(
         str(told.get("action", "")),
         str(told.get("reason", "")),
         draw,
-        edits=(*draw.outcomes, *draw.ranked.over_budget),
+        edits=draw.edits,
         copies=copies,
         change=None
         if before is None or draw.candidate is None

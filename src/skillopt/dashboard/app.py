@@ -1,0 +1,72 @@
+"""The application: its routes in one table, what stands around every request, and pages for what goes wrong.
+
+Handlers are plain functions, which the framework runs in threads, so that reading files blocks nobody; only what
+streams is a coroutine. All routes answer GET and HEAD alone: nothing here can change a run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from skillopt.dashboard.catalogue import Catalogue, no_directory
+from skillopt.dashboard.list_page import list_page
+from skillopt.dashboard.rendering import Rendering
+from skillopt.dashboard.run_page import run_page
+from skillopt.dashboard.site import Site, list_crumb, site_of
+from skillopt.dashboard.static_files import static_file
+from skillopt.errors import SkillOptError
+
+ROUTES = (
+    Route("/", list_page),
+    Route("/runs/{run}", run_page),
+    Route("/static/{name}", static_file),
+)
+
+
+def application(directory: Path, *, token: str | None = None) -> Starlette:
+    """Return the live page over the runs in a directory.
+
+    Args:
+        directory: Where the runs are, up to two levels deep.
+        token: What a browser has to show once; None where only this machine can ask.
+
+    Raises:
+        RunDirectoryError: If there is no such directory.
+    """
+    if not directory.is_dir():
+        raise no_directory(directory)
+    app = Starlette(
+        routes=ROUTES,
+        exception_handlers={HTTPException: _refused, SkillOptError: _unreadable, Exception: _our_fault},
+    )
+    app.state.site = Site(Catalogue(directory), Rendering())
+    return app
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    words = {404: "Not found", 405: "Only reading is possible here"}
+    return _trouble(request, words.get(error.status_code, "Refused"), error.detail, status=error.status_code)
+
+
+def _unreadable(request: Request, error: Exception) -> Response:
+    assert isinstance(error, SkillOptError)
+    return _trouble(request, "This run cannot be read", error.message, hint=error.hint, status=500)
+
+
+def _our_fault(request: Request, error: Exception) -> Response:
+    message = f"A fault of ours ({type(error).__name__}); the terminal that the dashboard runs in shows where."
+    return _trouble(request, "This page could not be made", message, status=500)
+
+
+def _trouble(request: Request, title: str, message: str, *, status: int, hint: str = "") -> Response:
+    rendering = site_of(request).rendering
+    return rendering.page(
+        request, "trouble.html.jinja", title=title, crumbs=[list_crumb()], status=status, message=message, hint=hint
+    )

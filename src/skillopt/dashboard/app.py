@@ -10,6 +10,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,6 +21,7 @@ from skillopt.dashboard.compare_page import compare_page
 from skillopt.dashboard.list_page import list_page
 from skillopt.dashboard.rendering import Rendering
 from skillopt.dashboard.run_page import run_page
+from skillopt.dashboard.security import Guard, secure
 from skillopt.dashboard.site import Site, list_crumb, site_of
 from skillopt.dashboard.skills_page import skills_page
 from skillopt.dashboard.static_files import static_file
@@ -58,6 +60,7 @@ def application(directory: Path, *, token: str | None = None) -> Starlette:
         raise no_directory(directory)
     app = Starlette(
         routes=ROUTES,
+        middleware=[Middleware(Guard, token=token)],
         exception_handlers={HTTPException: _refused, SkillOptError: _unreadable, Exception: _our_fault},
     )
     app.state.site = Site(Catalogue(directory), Rendering())
@@ -77,7 +80,9 @@ def _unreadable(request: Request, error: Exception) -> Response:
 
 def _our_fault(request: Request, error: Exception) -> Response:
     message = f"A fault of ours ({type(error).__name__}); the terminal that the dashboard runs in shows where."
-    return _trouble(request, "This page could not be made", message, status=500)
+    answer = _trouble(request, "This page could not be made", message, status=500)
+    secure(answer.headers)  # It is made outside of the guard.
+    return answer
 
 
 def _trouble(request: Request, title: str, message: str, *, status: int, hint: str = "") -> Response:

@@ -49,6 +49,7 @@ class Against:
     """A run against the first one: the tasks on which their best skills differ, split by split."""
 
     letter: str
+    entry: RunEntry
     splits: tuple[SplitDifference, ...]
 
 
@@ -70,7 +71,8 @@ def compare_page(request: Request) -> Response:
         request,
         "compare.html.jinja",
         title=f"{len(files)} runs compared",
-        crumbs=[list_crumb(), Crumb("Choose runs", "/compare")],
+        crumbs=[list_crumb(), Crumb("Compare runs", "/compare")],
+        runs=site.catalogue.runs(),
         compared=compared,
         simulated=any((run.summary or {}).get("simulated") for run in files),
         settings=[Line(one.key, tuple(_value(value) for value in one.values)) for one in setting_differences(*files)],
@@ -78,6 +80,7 @@ def compare_page(request: Request) -> Response:
         against=[
             Against(
                 one.letter,
+                one.entry,
                 tuple(
                     found for part in ("val", "test") if (found := split_difference(files[0], run, part)) is not None
                 ),

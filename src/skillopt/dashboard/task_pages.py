@@ -136,10 +136,11 @@ def trajectory_page(request: Request) -> Response:
     files = site.catalogue.files(entry)
     one = _evaluation(request, files)
     rows, wanted = files.rollouts(one.place), request.query_params.get("task", "")
-    repeat = number_in_query(request, "repeat", default=0)
+    passes = [row.repeat for row in rows if row.id == wanted]
+    # Numbers of passes go on from one evaluation of a skill to the next, so the first one here need not be 0.
+    repeat = number_in_query(request, "repeat", default=min(passes, default=0))
     at = next((at for at, row in enumerate(rows) if (row.id, row.repeat) == (wanted, repeat)), None)
     if at is None:
-        passes = sorted(row.repeat for row in rows if row.id == wanted)
         if passes:
             raise not_found(f"There is no such pass of this task. There are: {', '.join(map(str, passes))}.")
         raise not_found(_no_task(wanted, [row.id for row in rows]))

@@ -20,7 +20,7 @@
     const last = numbers.steps[numbers.steps.length - 1];
     const stepped = uPlot.paths.stepped({ align: 1 });
     const series = numbers.letters.map((letter, at) => ({
-      label: letter, stroke: colour(names[at]), dash: dashes[at], width: 2, paths: stepped, points: { show: false },
+      label: letter, stroke: colour(names[at]), dash: dashes[at], width: 2, paths: stepped, points: { show: numbers.steps.length < 60, size: 6 },
       value: (u, value) => (value == null ? "-" : value.toFixed(1) + " %"),
     }));
     chart = new uPlot(

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from skillopt.dashboard.catalogue import Catalogue, RunEntry
 from skillopt.dashboard.rendering import Crumb, Rendering, run_url
 from skillopt.report.run_files import RunFiles
-from skillopt.report.task_history import OutcomeReader
+from skillopt.report.task_history import HistoryReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class Site:
     Attributes:
         catalogue: The runs.
         rendering: What makes pages.
-        outcomes: What reads how the tasks of the runs went.
+        histories: What reads how the tasks of the runs went.
     """
 
     catalogue: Catalogue
     rendering: Rendering
-    outcomes: OutcomeReader = field(default_factory=OutcomeReader)
+    histories: HistoryReader = field(default_factory=HistoryReader)
 
     def entry(self, request: Request) -> RunEntry:
         """Return the run that the address names.

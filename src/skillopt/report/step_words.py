@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skillopt.report.course import Record
+from skillopt.report.live_words import percent
 from skillopt.report.stored_rows import EditRow, PatchRow, RolloutRow
 
 
@@ -53,12 +54,8 @@ def _gate(record: Record) -> str:
     exact, bound = record["candidate_gate_score"], record["candidate_gate_score_upper_bound"]
     if exact is None and bound is None:
         return "nothing was measured"
-    score = _percent(exact) if exact is not None else f"at most {_percent(bound)}, stopped early"
+    score = percent(exact) if exact is not None else f"at most {percent(bound)}, stopped early"
     count = f"{record['selection_solved']}/{record['selection_n']} solved"
     test: Record = record["sign_test"] or {}
     told = f"; {test['better']} better, {test['worse']} worse, p = {test['p_value']:.3g} (one-sided)" if test else ""
     return f"{record['gate_metric']} {score}, {count}{told}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

@@ -15,13 +15,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from skillopt.dashboard.calls_page import call_page, calls_page
 from skillopt.dashboard.catalogue import Catalogue, no_directory
+from skillopt.dashboard.compare_page import compare_page
 from skillopt.dashboard.downloads import download
 from skillopt.dashboard.list_page import list_events, list_page
 from skillopt.dashboard.run_page import card_page, epochs_page, run_events, run_page, spending_page
 from skillopt.dashboard.security import Guard, secure
 from skillopt.dashboard.site import list_crumb, site_of, site_over
+from skillopt.dashboard.skills_page import skills_page
 from skillopt.dashboard.static_files import static_file
+from skillopt.dashboard.step_page import edit_page, step_page
+from skillopt.dashboard.task_pages import evaluation_page, task_page, tasks_page, trajectory_page
 from skillopt.errors import SkillOptError
 
 ROUTES = (
@@ -33,6 +38,16 @@ ROUTES = (
     Route("/runs/{run}/spending", spending_page),
     Route("/runs/{run}/card", card_page),
     Route("/runs/{run}/files/{name}", download),
+    Route("/runs/{run}/steps/{step}", step_page),
+    Route("/runs/{run}/steps/{step}/edits/{edit}", edit_page),
+    Route("/runs/{run}/tasks", tasks_page),
+    Route("/runs/{run}/task", task_page),
+    Route("/runs/{run}/evaluation", evaluation_page),
+    Route("/runs/{run}/trajectory", trajectory_page),
+    Route("/runs/{run}/skills", skills_page),
+    Route("/runs/{run}/calls", calls_page),
+    Route("/runs/{run}/calls/{key}", call_page),
+    Route("/compare", compare_page),
     Route("/static/{name}", static_file),
 )
 

@@ -17,6 +17,7 @@ from skillopt.dashboard.following import Followers
 from skillopt.dashboard.glances import Glances
 from skillopt.dashboard.rendering import Crumb, Rendering, run_url
 from skillopt.report.run_files import RunFiles
+from skillopt.report.task_history import HistoryReader
 
 _MOST_CHANNELS: Final = 64
 """Of those that are kept; whoever listens to another one keeps it himself."""
@@ -50,6 +51,7 @@ class Site:
         channels: What browsers listen to.
         rendering: What makes pages.
         drawing: Held by who draws a picture.
+        histories: What reads how the tasks of the runs went.
     """
 
     catalogue: Catalogue
@@ -58,6 +60,7 @@ class Site:
     channels: Channels = field(default_factory=Channels)
     rendering: Rendering = field(default_factory=Rendering)
     drawing: Lock = field(default_factory=Lock)
+    histories: HistoryReader = field(default_factory=HistoryReader)
 
     def entry(self, request: Request) -> RunEntry:
         """Return the run that the address names.

@@ -255,20 +255,37 @@ def _difference(summary: Record, split: str) -> str:
 
 def _step(files: RunFiles, point: StepPoint) -> StepPart:
     record = next(record for record in files.records if record["step"] == point.step)
-    left, before = files.step(point.step), files.skill(point.step - 1)
+    return StepPart(point, record, draws(files, point.step, record, most_lines=_MOST_LINES_OF_A_STEP))
+
+
+def draws(files: RunFiles, step: int, record: Record, *, most_lines: int) -> tuple[DrawPart, ...]:
+    """Return the draws of a step, the one that counts first; none where it left no files.
+
+    Args:
+        files: The run.
+        step: From 1.
+        record: Its record; empty for a step that has none yet.
+        most_lines: Lines of a candidate's difference that are shown at most.
+    """
+    left, before = files.step(step), files.skill(step - 1)
     if left is None:
-        return StepPart(point, record, ())
+        return ()
     lost: Sequence[Record] = record.get("redraws") or ()
-    draws = [_draw(files, left.draw, record, before, title="The draw that counts", number=0, step=point.step)]
-    for number, (told, draw) in enumerate(zip(lost, left.lost, strict=False), start=1):
-        title = f"Draw {number}, which lost"
-        draws.append(_draw(files, draw, told, before, title=title, number=number, step=point.step))
-    return StepPart(point, record, tuple(draws))
+
+    def draw(one: DrawFiles, told: Record, title: str, number: int) -> DrawPart:
+        change = None
+        if before is not None and one.candidate is not None:
+            change = skill_diff(before, one.candidate, most=most_lines)
+        return _draw(one, told, title=title, change=change, found=files.flips(step, draw=number))
+
+    numbered = enumerate(zip(lost, left.lost, strict=False), start=1)
+    return (
+        draw(left.draw, record, "The draw that counts", 0),
+        *(draw(one, told, f"Draw {number}, which lost", number) for number, (told, one) in numbered),
+    )
 
 
-def _draw(
-    files: RunFiles, draw: DrawFiles, told: Record, before: str | None, *, title: str, number: int, step: int
-) -> DrawPart:
+def _draw(draw: DrawFiles, told: Record, *, title: str, change: SkillDiff | None, found: Flips | None) -> DrawPart:
     copies: dict[int, tuple[MemorisedRow, ...]] = {}
     for row in draw.memorised:
         if row.edit is not None:
@@ -278,10 +295,8 @@ def _draw(
         str(told.get("action", "")),
         str(told.get("reason", "")),
         draw,
-        edits=(*draw.outcomes, *draw.ranked.over_budget),
+        edits=draw.edits,
         copies=copies,
-        change=None
-        if before is None or draw.candidate is None
-        else skill_diff(before, draw.candidate, most=_MOST_LINES_OF_A_STEP),
-        flips=files.flips(step, draw=number),
+        change=change,
+        flips=found,
     )

@@ -1,6 +1,7 @@
 """Runs every benchmark and prints one line for each figure: `make bench`.
 
-`python -m benchmarks kill` kills trainings instead, and compares them with those that nobody killed.
+`python -m benchmarks kill` kills trainings instead, and compares them with those that nobody killed;
+`python -m benchmarks dashboard` measures the live page over many runs and a large one.
 """
 
 import asyncio
@@ -10,6 +11,10 @@ import sys
 def main() -> int:
     if sys.argv[1:2] == ["kill"]:
         from benchmarks.kill import report
+
+        return report.main(sys.argv[2:])
+    if sys.argv[1:2] == ["dashboard"]:
+        from benchmarks.dashboard import report
 
         return report.main(sys.argv[2:])
     from benchmarks import client, replay, start

@@ -9,10 +9,9 @@ import pytest
 from tests.cli.conftest import Finished
 from tests.support.runs import read_json
 
-from skillopt.cli.show_task import show_task, show_task_in_run, verdict
+from skillopt.cli.show_task import show_task, show_task_in_run
 from skillopt.errors import UsageError
 from skillopt.report.run_files import RunFiles
-from skillopt.report.stored_rows import RolloutRow
 from skillopt.text_files import safe_name, write_json_atomically
 
 
@@ -75,15 +74,3 @@ def test_a_task_that_is_not_there_names_those_that_sound_like_it(finished: Finis
     with pytest.raises(UsageError, match="did not come up") as caught:
         show_task(RunFiles(finished.directory), 0, task + "x")
     assert task in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ({"hard": 1, "soft": 1.0, "status": "ok"}, "solved"),
-        ({"hard": 0, "soft": 0.25, "status": "ok"}, "failed, partial credit 0.250"),
-        ({"status": "error"}, "not measured (error)"),
-    ],
-)
-def test_a_verdict_is_a_few_words(row: dict[str, object], words: str) -> None:
-    assert verdict(RolloutRow.model_validate({"id": "t", **row})) == words

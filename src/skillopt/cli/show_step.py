@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.text import Text
 
-from skillopt.cli.progress import headline, percent
+from skillopt.cli.progress import headline
 from skillopt.cli.show_run import named, readable, record_of, say_command
-from skillopt.cli.show_task import verdict
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.errors import UsageError
 from skillopt.events import StepCommitted
-from skillopt.report.course import Record
 from skillopt.report.flips import Flips
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import DrawFiles, Rows
+from skillopt.report.step_words import reflections, stages, verdict
 from skillopt.report.stored_rows import EditOutcomeRow, PatchRow
 from skillopt.text_files import plain
 
@@ -42,8 +40,8 @@ def show_step(run: RunFiles, step: int) -> None:
             _show_tasks("selection split", run.rollouts("selection_eval_baseline"))
             return
         table = new_table("stage", "what it made")
-        for stage, made in _stages(record):
-            table.add_row(stage, made)
+        for stage, made in stages(record):
+            table.add_row(stage, plain(made))
         show_table(table)
         files = run.step(step)
         if files is not None:
@@ -54,7 +52,7 @@ def show_step(run: RunFiles, step: int) -> None:
         _show_flips(run.flips(step))
         say("\nMore of it:")
         say_command(run, "--step", str(step), "--task", "ID")
-        if files is not None and edits_of(files.draw):
+        if files is not None and files.draw.edits:
             say_command(run, "--step", str(step), "--edit", "K")
 
 
@@ -72,7 +70,7 @@ def show_edit(run: RunFiles, step: int, number: int) -> None:
     """
     record = record_of(run, step)
     files = run.step(step)
-    edits = () if files is None else edits_of(files.draw)
+    edits = () if files is None else files.draw.edits
     if files is None or number > len(edits):
         raise UsageError(f"step {step} has no edit {number}", hint=f"It has {len(edits)}.")
     edit = edits[number - 1]
@@ -94,37 +92,8 @@ def show_edit(run: RunFiles, step: int, number: int) -> None:
         _show_flips(run.flips(step))
 
 
-def edits_of(draw: DrawFiles) -> tuple[EditOutcomeRow, ...]:
-    """Return the edits of a step as they are numbered: those that were tried, then those over the budget."""
-    return (*draw.outcomes, *draw.ranked.over_budget)
-
-
-def _stages(record: Record) -> Iterator[tuple[str, str]]:
-    missing = f", {record['rollout_unmeasured']} not measured" if record["rollout_unmeasured"] else ""
-    yield "rollout", f"{record['rollout_solved']}/{record['rollout_n']} solved{missing}"
-    kinds = f"{record['n_failure_patches']} from failures, {record['n_success_patches']} from successes"
-    yield "reflect", f"patches: {record['n_patches']} ({kinds}); edits: {record['n_edits_proposed']}"
-    yield "aggregate", f"edits: {record['n_edits_merged']}"
-    budget = "no budget" if record["edit_budget"] is None else f"budget {record['edit_budget']}"
-    yield "select", f"edits: {record['n_edits_ranked']} ({budget})"
-    states = [f"{count} {state}" for state, count in record["edits"].items() if count]
-    yield "update", plain(", ".join(states)) or "no edit"
-    yield "gate", _gate(record)
-
-
-def _gate(record: Record) -> str:
-    exact, bound = record["candidate_gate_score"], record["candidate_gate_score_upper_bound"]
-    if exact is None and bound is None:
-        return "nothing was measured"
-    score = percent(exact) if exact is not None else f"at most {percent(bound)}, stopped early"
-    count = f"{record['selection_solved']}/{record['selection_n']} solved"
-    test: dict[str, Any] = record["sign_test"] or {}
-    told = f"; {test['better']} better, {test['worse']} worse, p = {test['p_value']:.3g} (one-sided)" if test else ""
-    return f"{plain(str(record['gate_metric']))} {score}, {count}{told}"
-
-
 def _show_edits(draw: DrawFiles) -> None:
-    edits = edits_of(draw)
+    edits = draw.edits
     if edits:
         table = new_table("edit", "how it ended", "operation", "text", "from tasks", right=frozenset({"edit"}))
         for number, edit in enumerate(edits, start=1):
@@ -150,12 +119,8 @@ def _show_origin(edit: EditOutcomeRow, patches: Sequence[PatchRow], rollout: Row
     states = {row.id: verdict(row) for row in rollout}
     say("\ncame from:")
     for task in edit.task_ids:
-        say(f"  {plain(task)}: {states.get(task, 'not in this batch')}")
-    same = [
-        p for p in patches if any((e.op, e.target, e.content) == (edit.op, edit.target, edit.content) for e in p.edits)
-    ]
-    tasks = set(edit.task_ids)
-    for patch in same or [patch for patch in patches if tasks & set(patch.task_ids)]:
+        say(f"  {plain(task)}: {plain(states.get(task, 'not in this batch'))}")
+    for patch in reflections(edit, patches):
         say(plain(f"  {patch.source_type} reflection on {named(patch.task_ids)}: {patch.reasoning}"))
 
 

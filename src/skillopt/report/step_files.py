@@ -62,6 +62,11 @@ class DrawFiles:
     selection_again: Rows
     candidate: str | None
 
+    @property
+    def edits(self) -> tuple[rows.EditOutcomeRow, ...]:
+        """The edits of the draw as they are numbered from 1: those that were tried, then those over the budget."""
+        return (*self.outcomes, *self.ranked.over_budget)
+
 
 @dataclass(frozen=True, slots=True)
 class StepFiles:

@@ -12,8 +12,9 @@ from typing import Any
 
 from skillopt.results import ReplyTrouble, Step
 from skillopt.run.appendix_records import appendix_notes_json
+from skillopt.run.trajectory_pages import trajectory_page
 from skillopt.run.update_records import decision_json
-from skillopt.text_files import plain, safe_name, write_json_atomically, write_text_atomically
+from skillopt.text_files import safe_name, write_json_atomically, write_text_atomically
 from skillopt.types import (
     Copy,
     Discarded,
@@ -91,7 +92,7 @@ def write_rollouts(directory: Path, rollouts: Sequence[Rollout]) -> None:
         if rollout.trajectory is not None and rollout.score is not None:
             number = f".{rollout.repeat}" if rollout.repeat else ""
             page = directory / "trajectories" / f"{safe_name(rollout.task.id)}{number}.md"
-            write_text_atomically(page, plain(_trajectory_page(rollout)), durable=False)
+            write_text_atomically(page, trajectory_page(rollout), durable=False)
 
 
 def rollout_row(rollout: Rollout) -> dict[str, Any]:
@@ -180,14 +181,3 @@ def _dropped_json(trouble: ReplyTrouble) -> dict[str, Any]:
 
 def _discarded_json(entry: Discarded) -> dict[str, Any]:
     return {"status": entry.state.value, "detail": entry.detail, "entry": entry.entry}
-
-
-def _trajectory_page(rollout: Rollout) -> str:
-    assert rollout.trajectory is not None and rollout.score is not None, "only measured rollouts have a page"
-    turns = "\n\n".join(f"## {turn.role}\n\n{turn.content}" for turn in rollout.trajectory.turns)
-    verdict = "solved" if rollout.score.hard else "failed"
-    criteria = "".join(f", {name} {value:.3f}" for name, value in rollout.score.criteria.items())
-    return (
-        f"# {rollout.task.id}\n\n{turns}\n\n## verdict\n\n"
-        f"{verdict}, partial credit {rollout.score.soft:.3f}{criteria}. {rollout.score.feedback}\n"
-    )

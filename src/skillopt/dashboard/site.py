@@ -1,0 +1,109 @@
+"""What every handler of the live page works with, and how it finds the run that a request names."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, cast
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from skillopt.dashboard.catalogue import Catalogue, RunEntry
+from skillopt.dashboard.channel import Channel, News
+from skillopt.dashboard.following import Followers
+from skillopt.dashboard.glances import Glances
+from skillopt.dashboard.rendering import Crumb, Rendering, run_url
+from skillopt.report.run_files import RunFiles
+from skillopt.report.task_history import HistoryReader
+
+_MOST_CHANNELS: Final = 64
+"""Of those that are kept; whoever listens to another one keeps it himself."""
+
+
+class Channels:
+    """The channels of a site, each under its name, so that all who look at the same page share one."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._channels: OrderedDict[str, Channel] = OrderedDict()
+
+    def named(self, name: str, look: Callable[[], News]) -> Channel:
+        """Return the channel of a name; a new one looks by what is given."""
+        with self._lock:
+            channel = self._channels.setdefault(name, Channel(look))
+            self._channels.move_to_end(name)
+            while len(self._channels) > _MOST_CHANNELS:
+                self._channels.popitem(last=False)
+            return channel
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One live page over one directory.
+
+    Attributes:
+        catalogue: The runs.
+        followers: The runs as they stand, by their logs.
+        glances: The runs at a glance.
+        channels: What browsers listen to.
+        rendering: What makes pages.
+        drawing: Held by who draws a picture.
+        histories: What reads how the tasks of the runs went.
+    """
+
+    catalogue: Catalogue
+    followers: Followers
+    glances: Glances
+    channels: Channels = field(default_factory=Channels)
+    rendering: Rendering = field(default_factory=Rendering)
+    drawing: Lock = field(default_factory=Lock)
+    histories: HistoryReader = field(default_factory=HistoryReader)
+
+    def entry(self, request: Request) -> RunEntry:
+        """Return the run that the address names.
+
+        Raises:
+            HTTPException: 404, where there is none.
+        """
+        found = self.catalogue.find(request.path_params["run"])
+        if found is None:
+            raise not_found("There is no such run here. It may have been moved or removed.")
+        return found
+
+    def files(self, request: Request) -> RunFiles:
+        """Return the reader of the run that the address names.
+
+        Raises:
+            HTTPException: 404, where there is none.
+            RunDirectoryError: If it is no longer there.
+        """
+        return self.catalogue.files(self.entry(request))
+
+
+def site_over(catalogue: Catalogue) -> Site:
+    """Return a site over the runs of a catalogue."""
+    followers = Followers()
+    return Site(catalogue, followers, Glances(followers))
+
+
+def site_of(request: Request) -> Site:
+    """Return the site that a request was made to."""
+    return cast("Site", request.app.state.site)
+
+
+def not_found(message: str) -> HTTPException:
+    """Return what makes a page that says in words what is not there."""
+    return HTTPException(404, detail=message)
+
+
+def list_crumb() -> Crumb:
+    """Return the first step of every way: the list of runs."""
+    return Crumb("Runs", "/")
+
+
+def run_crumbs(entry: RunEntry) -> tuple[Crumb, Crumb]:
+    """Return the way to a page of a run."""
+    return list_crumb(), Crumb(entry.name, run_url(entry.id))

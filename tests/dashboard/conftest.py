@@ -1,0 +1,41 @@
+"""What the tests of this directory share: one finished run, read and never changed, and a browser of sorts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from starlette.testclient import TestClient
+from tests.support.bench import open_bench
+from tests.support.runs import write_run
+
+from skillopt.api import train
+from skillopt.dashboard.app import application
+
+__all__ = ["open_bench"]
+
+Visit: TypeAlias = Callable[..., TestClient]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with two finished runs: `first/run`, and `second/run` with another seed."""
+    directory = tmp_path_factory.mktemp("runs")
+    for seed, name in enumerate(("first", "second")):
+        asyncio.run(train(write_run(directory / name, settings={"train.seed": seed})))
+    return directory
+
+
+@pytest.fixture
+def visit() -> Visit:
+    """Opens the live page over a directory, as a browser on this machine would."""
+
+    def opened(directory: Path, **options: Any) -> TestClient:
+        return TestClient(
+            application(directory, **options), base_url="http://127.0.0.1:8000", raise_server_exceptions=False
+        )
+
+    return opened

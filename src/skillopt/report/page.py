@@ -159,8 +159,7 @@ def report_page(files: RunFiles) -> ReportPage:
         ending=ending(course, files.summary) if course else NO_BASELINE,
         message=str(summary.get("message", "")),
         models=models,
-        # Before an end says so, the names do.
-        simulated=bool(summary.get("simulated")) or any(name.startswith("simulated:") for _, name in models),
+        simulated=is_simulated(files),
         splits=tuple(splits_of(files)),
         findings=findings_of(files),
         course=course,
@@ -174,6 +173,12 @@ def report_page(files: RunFiles) -> ReportPage:
         card=run_card(files),
         config=files.config or "",
     )
+
+
+def is_simulated(files: RunFiles) -> bool:
+    """Whether the numbers of a run say nothing of real models; before an end says so, the names do."""
+    names = (name for _, name in models_of(files.settings))
+    return bool((files.summary or {}).get("simulated")) or any(name.startswith("simulated:") for name in names)
 
 
 def findings_of(files: RunFiles) -> tuple[Finding, ...]:

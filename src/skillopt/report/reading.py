@@ -51,6 +51,19 @@ class DirectoryReader:
         Raises:
             RunDirectoryError: If it cannot be read, is no regular file or no UTF-8, or lies outside of the directory.
         """
+        content = self.content(place)
+        try:
+            return None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            path = self.root / place
+            raise RunDirectoryError(f"{path} is no UTF-8 text (byte {error.start})", hint=WAY_OUT) from error
+
+    def content(self, place: str) -> bytes | None:
+        """Return the bytes of a file; None where there is none.
+
+        Raises:
+            RunDirectoryError: If it cannot be read, is no regular file, or lies outside of the directory.
+        """
         path = self._inside(place)
         if path is None:
             return None
@@ -58,11 +71,9 @@ class DirectoryReader:
             # A pipe or a device would be waited for without an end.
             if not stat.S_ISREG(path.stat().st_mode):
                 raise RunDirectoryError(f"{path} is no regular file", hint="Remove it. " + WAY_OUT)
-            return path.read_bytes().decode("utf-8")
+            return path.read_bytes()
         except OSError as error:
             raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise RunDirectoryError(f"{path} is no UTF-8 text (byte {error.start})", hint=WAY_OUT) from error
 
     def value(self, place: str, shape: TypeAdapter[_Value], default: _Default) -> _Value | _Default:
         """Return the checked value of a JSON file; `default` where there is none.

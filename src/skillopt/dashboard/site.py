@@ -50,8 +50,8 @@ class Site:
         glances: The runs at a glance.
         channels: What browsers listen to.
         rendering: What makes pages.
-        drawing: Held by who draws a picture.
         histories: What reads how the tasks of the runs went.
+        drawing: Held by who draws a picture.
     """
 
     catalogue: Catalogue
@@ -59,8 +59,8 @@ class Site:
     glances: Glances
     channels: Channels = field(default_factory=Channels)
     rendering: Rendering = field(default_factory=Rendering)
-    drawing: Lock = field(default_factory=Lock)
     histories: HistoryReader = field(default_factory=HistoryReader)
+    drawing: Lock = field(default_factory=Lock)
 
     def entry(self, request: Request) -> RunEntry:
         """Return the run that the address names.

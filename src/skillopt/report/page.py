@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from skillopt.report.card import run_card
+from skillopt.report.card import is_simulated, models_by_role, run_card
 from skillopt.report.charts import chart_data
 from skillopt.report.course import Course, Record, StepPoint
 from skillopt.report.diagnosis import Finding, diagnose
@@ -152,15 +151,14 @@ def report_page(files: RunFiles) -> ReportPage:
         RunDirectoryError: If a file of the run cannot be read.
     """
     summary, course = files.summary or {}, files.course if files.records else None
-    seed, best, models = files.skill(0), files.best_skill, tuple(_models(files.settings))
+    seed, best, models = files.skill(0), files.best_skill, models_by_role(files)
     return ReportPage(
         name=files.name,
         state=str(summary.get("state", "")),
         ending=ending(course, files.summary) if course else NO_BASELINE,
         message=str(summary.get("message", "")),
         models=models,
-        # Before an end says so, the names do.
-        simulated=bool(summary.get("simulated")) or any(name.startswith("simulated:") for _, name in models),
+        simulated=is_simulated(files),
         splits=tuple(_splits(files, summary)),
         findings=diagnose(files.records, summary) if files.records and "selection" in summary else (),
         course=course,
@@ -183,13 +181,6 @@ def skill_diff(old: str, new: str, *, most: int) -> SkillDiff:
     """Return the difference between two skills, at most so many lines of it."""
     lines = diff(old, new)
     return SkillDiff(lines[:most], *changed(lines), left_out=max(0, len(lines) - most))
-
-
-def _models(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    configured: Mapping[str, Mapping[str, Any]] = settings.get("model") or {}
-    for role in ("target", "optimizer"):
-        if role in configured:
-            yield role, str(configured[role].get("name", ""))
 
 
 def _splits(files: RunFiles, summary: Record) -> Iterator[SplitPart]:

@@ -9,6 +9,7 @@
     ├── MissingDependencyError        an optional extra is not installed
     ├── WeightsError                  the weights of an embedded model cannot be fetched or kept
     ├── RunDirectoryError             a run directory cannot be used (other settings, in use, damaged, not writable)
+    ├── ColumnError                   a table of a run has no column by any of the names given; a KeyError as well
     ├── MeasurementError              too little could be measured for any decision
     ├── LimitReached                  a configured limit stops the run in order
     ├── Interrupted                   somebody asked the run to end, and it ended in order
@@ -73,6 +74,10 @@ class WeightsError(SkillOptError):
 
 class RunDirectoryError(SkillOptError):
     """A run directory cannot be used: it belongs to other settings, is in use, is damaged or cannot be written."""
+
+
+class ColumnError(SkillOptError, KeyError):
+    """A table of a run has no such column; the message names the nearest, the hint all there are."""
 
 
 class MeasurementError(SkillOptError):

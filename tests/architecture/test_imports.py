@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "skillopt"
-HEAVY = {"aiohttp", "genai_prices", "matplotlib", "omegaconf", "pydantic_ai", "rapidfuzz", "xllamacpp"}
+HEAVY = {"aiohttp", "genai_prices", "matplotlib", "omegaconf", "pandas", "pydantic_ai", "rapidfuzz", "xllamacpp"}
 ENVIRON_WRITES = {"clear", "pop", "popitem", "setdefault", "update", "__setitem__", "__delitem__"}
 
 
@@ -33,6 +33,11 @@ def test_the_words_of_the_method_load_nothing_heavy() -> None:
 
 def test_the_command_line_loads_nothing_heavy_before_it_works() -> None:
     assert not HEAVY & loaded_by("import skillopt.cli.main")
+
+
+def test_the_names_for_notebooks_load_nothing_heavy_before_they_are_used() -> None:
+    assert not HEAVY & loaded_by("import skillopt.report")
+    assert not {"pandas", "matplotlib"} & loaded_by("from skillopt.report import column, history_frame, plot_scores")
 
 
 def writes_environment(node: ast.AST) -> bool:

@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from skillopt.dashboard.site import not_found, site_of
+from skillopt.report.card import is_simulated
 from skillopt.report.html import REPORT_NAME, render
-from skillopt.report.page import is_simulated, report_page
+from skillopt.report.page import report_page
 from skillopt.report.picture import PICTURE_NAME, draw, ending
 from skillopt.report.reading import DirectoryReader
 from skillopt.report.run_files import RunFiles

@@ -13,6 +13,19 @@ def run_card(files: RunFiles) -> tuple[tuple[str, str], ...]:
     return tuple(_card(files))
 
 
+def models_by_role(files: RunFiles) -> tuple[tuple[str, str], ...]:
+    """Return role and name of both models, as far as the run's settings are there."""
+    configured: Mapping[str, Mapping[str, Any]] = files.settings.get("model") or {}
+    roles = [role for role in ("target", "optimizer") if role in configured]
+    return tuple((role, str(configured[role].get("name", ""))) for role in roles)
+
+
+def is_simulated(files: RunFiles) -> bool:
+    """Whether the numbers say nothing of real models; before an end of the run says so, the models' names do."""
+    named = (name for _, name in models_by_role(files))
+    return bool((files.summary or {}).get("simulated")) or any(name.startswith("simulated:") for name in named)
+
+
 def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
     summary = files.summary or {}
     for name in ("skillopt_version", "state", "exit_code", "identity_digest", "prompts_digest", "seed_skill_hash",

@@ -61,9 +61,9 @@ def plot_dashboard(course: Course, *, note: str = "") -> Figure:
         course: The training.
         note: A line below the title, such as how the run ended.
     """
-    from matplotlib.figure import Figure
+    from skillopt.report.run_figure import RunFigure
 
-    figure = Figure(figsize=SLIDE, dpi=120, layout="constrained")
+    figure = RunFigure(figsize=SLIDE, dpi=120, layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=(1.6, 1.0))
     draw_scores(figure.add_subplot(grid[0, :]), course)
     draw_edits(figure.add_subplot(grid[1, 0]), course)
@@ -124,11 +124,13 @@ def draw_edits(axes: Axes, course: Course) -> None:
     points = course.points[1:]
     steps = [point.step for point in points]
     taken = [point.applied if point.candidate and point.candidate.accepted else 0 for point in points]
-    lost = [point.applied - kept for point, kept in zip(points, taken, strict=True)]
     axes.bar(steps, taken, color=GREEN, width=0.7, label="applied, accepted")
-    axes.bar(
-        steps, lost, bottom=taken, color="white", edgecolor=RED, hatch="///", width=0.7, label="applied, not accepted"
-    )
+    applied = zip(points, taken, strict=True)
+    lost = [(point.step, point.applied - kept, kept) for point, kept in applied if point.applied > kept]
+    if lost:
+        x, heights, bottoms = zip(*lost, strict=True)
+        label = "applied, not accepted"
+        axes.bar(x, heights, bottom=bottoms, color="white", edgecolor=RED, hatch="///", width=0.7, label=label)
     axes.plot(steps, [point.proposed for point in points], color=GREY, marker="_", linestyle="", label="proposed")
     budgets = [(point.step, point.budget) for point in points if point.budget is not None]
     if budgets:
@@ -175,9 +177,9 @@ def _dollars(course: Course) -> list[float]:
 
 
 def _figure(course: Course, what: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
+    from skillopt.report.run_figure import RunFigure
 
-    figure = Figure(figsize=_ALONE, dpi=120, layout="constrained")
+    figure = RunFigure(figsize=_ALONE, dpi=120, layout="constrained")
     figure.suptitle(f"{_as_it_stands(course.name)}: {what}", fontsize=11)
     return figure, figure.add_subplot()
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from skillopt.report.card import run_card
+from skillopt.report.card import is_simulated, models_by_role, run_card
 from skillopt.report.charts import chart_data
 from skillopt.report.course import Course, Record, StepPoint
 from skillopt.report.diagnosis import Finding, diagnose
@@ -152,7 +151,7 @@ def report_page(files: RunFiles) -> ReportPage:
         RunDirectoryError: If a file of the run cannot be read.
     """
     summary, course = files.summary or {}, files.course if files.records else None
-    seed, best, models = files.skill(0), files.best_skill, tuple(models_of(files.settings))
+    seed, best, models = files.skill(0), files.best_skill, models_by_role(files)
     return ReportPage(
         name=files.name,
         state=str(summary.get("state", "")),
@@ -175,12 +174,6 @@ def report_page(files: RunFiles) -> ReportPage:
     )
 
 
-def is_simulated(files: RunFiles) -> bool:
-    """Whether the numbers of a run say nothing of real models; before an end says so, the names do."""
-    names = (name for _, name in models_of(files.settings))
-    return bool((files.summary or {}).get("simulated")) or any(name.startswith("simulated:") for name in names)
-
-
 def findings_of(files: RunFiles) -> tuple[Finding, ...]:
     """Return why nothing or little improved; nothing while no end is recorded."""
     summary = files.summary or {}
@@ -199,14 +192,6 @@ def skill_diff(old: str, new: str, *, most: int) -> SkillDiff:
     """Return the difference between two skills, at most so many lines of it."""
     lines = diff(old, new)
     return SkillDiff(lines[:most], *changed(lines), left_out=max(0, len(lines) - most))
-
-
-def models_of(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield role and name of both models."""
-    configured: Mapping[str, Mapping[str, Any]] = settings.get("model") or {}
-    for role in ("target", "optimizer"):
-        if role in configured:
-            yield role, str(configured[role].get("name", ""))
 
 
 def splits_of(files: RunFiles) -> Iterator[SplitPart]:

@@ -26,7 +26,12 @@ def draw(course: Course, told: str, *, simulated: bool) -> bytes:
         told: How it ended, for the line below the title: `ending`.
         simulated: Whether its numbers say nothing of real models; the line begins with that.
     """
-    return png(plot_dashboard(course, note=f"SIMULATED MODELS; {told}" if simulated else told))
+    return png(plot_dashboard(course, note=noted(told, simulated=simulated)))
+
+
+def noted(told: str, *, simulated: bool) -> str:
+    """Return a line of a picture; it begins with a warning where its numbers say nothing of real models."""
+    return f"SIMULATED MODELS; {told}" if simulated else told
 
 
 def ending(course: Course, summary: Mapping[str, Any] | None) -> str:

@@ -17,12 +17,13 @@ def main() -> int:
         from benchmarks.dashboard import report
 
         return report.main(sys.argv[2:])
-    from benchmarks import client, replay, start
+    from benchmarks import client, replay, spans, start
 
     print("All figures are ratios of two things measured in this run; lower is better.\n")
     start.report()
     asyncio.run(client.report())
     asyncio.run(replay.report())
+    asyncio.run(spans.report())
     return 0
 
 

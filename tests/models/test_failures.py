@@ -187,3 +187,14 @@ def test_words_that_begin_as_the_key_does_stay_where_nothing_is_masked(word: str
 def test_a_reply_keeps_the_words_that_are_somebodys_short_key():
     """A server of one's own often has the key `EMPTY`; what the target said must not change by it."""
     assert Reporter("vllm:m", "", "K", ("EMPTY",)).without_secrets("EMPTY cells") == "EMPTY cells"
+
+
+def test_a_name_that_comes_with_every_answer_holds_no_key_and_is_quoted_once(monkeypatch: pytest.MonkeyPatch):
+    quoted = list[str]()
+    real = Reporter.quote
+    monkeypatch.setattr(Reporter, "quote", lambda self, text: quoted.append(text) or real(self, text))
+    reporter = Reporter("m", "", "K", (KEY,))
+    assert [reporter.name(f"gpt {KEY}") for _ in range(3)] == ["gpt [key]"] * 3
+    assert quoted == [f"gpt {KEY}"]
+    assert reporter.name("other") == "other"
+    assert reporter.name(KEY * 20) == reporter.name(None) == reporter.name([KEY]) == ""

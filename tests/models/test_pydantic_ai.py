@@ -95,6 +95,7 @@ async def test_claude_is_asked_in_its_own_words_and_its_thinking_is_kept_apart()
         await model.reply(history)
     assert (reply.text, reply.reasoning, reply.finish_reason) == ("4", "2+2", "stop")
     assert reply.usage == Usage(calls=1, fresh_tokens=13, cached_tokens=7, output_tokens=5)
+    assert reply.model == "claude-sonnet-5"
     assert bodies[0]["model"] == "claude-sonnet-5"
     assert bodies[0]["max_tokens"] == 99
     # The skill is marked for Anthropic's cache, which keeps nothing that it was not told to keep.

@@ -234,6 +234,14 @@ def test_usage_is_what_the_server_counted_and_zero_where_it_did_not(usage: objec
     assert read({"content": "4"}, usage=usage).usage == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [("gpt-5.5-2026-08-01", "gpt-5.5-2026-08-01"), ("a\n\x1b[31mb", "a [31mb"), (None, ""), (7, ""), ("x" * 301, "")],
+)
+def test_the_model_that_answered_is_what_the_server_says_fit_to_be_shown(said: object, wanted: str):
+    assert read({"content": "yes"}, model=said).model == wanted
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (

@@ -125,3 +125,11 @@ def test_what_is_no_number_is_neither_written_nor_read() -> None:
 def test_a_score_is_needed_for_a_measured_rollout() -> None:
     with pytest.raises(ValueError, match="a trajectory and a score, or a failure"):
         rollout_from_json(rollout_to_json(ROLLOUT).replace('"score":{', '"score":null,"old":{'), ROLLOUT.task)
+
+
+def test_which_model_answered_is_not_evidence() -> None:
+    """A provider may call the same model otherwise tomorrow; replies that say the same are equal."""
+    reply = ChatReply("yes", model="m-2026-01-01")
+    assert reply_to_json(reply) == reply_to_json(ChatReply("yes"))
+    assert reply_from_json(reply_to_json(reply)) == reply
+    assert reply_from_json(reply_to_json(reply)).model == ""

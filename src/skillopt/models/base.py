@@ -56,12 +56,15 @@ class ChatReply:
         finish_reason: "stop", "length" (cut at the token limit), "content_filter", or the provider's own word.
         reasoning: Reasoning that the provider keeps apart from the answer; "" if none.
         usage: Tokens of this call; `calls` is 1.
+        model: Which model answered, as the provider names it; "" where it does not say, and in a reply from the
+            evidence. For those who watch: nothing depends on it.
     """
 
     text: str
     finish_reason: str = "stop"
     reasoning: str = ""
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
+    model: str = field(default="", compare=False)
 
     @property
     def cut(self) -> bool:

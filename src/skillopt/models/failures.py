@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import escape
 from typing import TypeVar, cast
 from urllib.parse import quote, quote_plus
@@ -89,6 +89,15 @@ class Reporter:
         if len(text) > _READ_LIMIT:  # the cut may have left the first half of a key at the end
             line = line[: -3 * max((len(secret) for secret in self.secrets), default=0) or None]
         return line if len(line) <= _QUOTE_LIMIT else line[: _QUOTE_LIMIT - 1] + "…"
+
+    def name(self, said: object) -> str:
+        """Return a name that comes with every answer, fit to be shown; "" for what is none, or too long for one."""
+        return self._quoted_name(said) if isinstance(said, str) and len(said) <= _QUOTE_LIMIT else ""
+
+    @cached_property
+    def _quoted_name(self) -> Callable[[str], str]:
+        # It is the same in all of them, and quoting it takes longer than to remember it.
+        return lru_cache(maxsize=8)(self.quote)
 
     def without_secrets(self, text: str) -> str:
         """Return a reply's text without the keys that a server may have put into it; all else stays as it came."""

@@ -238,4 +238,5 @@ def _read_response(response: ModelResponse, reporter: Reporter) -> ChatReply:
         finish_reason=response.finish_reason or "stop",
         reasoning=reporter.without_secrets(reasoning),
         usage=Usage(1, usage.input_tokens - cached, cached, usage.output_tokens),
+        model=reporter.name(response.model_name),
     )

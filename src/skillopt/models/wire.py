@@ -242,7 +242,7 @@ def _whole_reply(body: bytes, payload: object, usage: Usage, reporter: Reporter,
     if finish not in _KNOWN_FINISHES:
         finish = reporter.quote(finish)
     text, reasoning = reporter.without_secrets(text), reporter.without_secrets(reasoning)
-    return ChatReply(text, finish, reasoning, usage)
+    return ChatReply(text, finish, reasoning, usage, model=reporter.name(outer.get("model")))
 
 
 def _raise_error_inside(part: Mapping[str, object], reporter: Reporter) -> None:

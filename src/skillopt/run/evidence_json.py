@@ -35,8 +35,10 @@ def request_from_json(text: str, place: Place) -> ChatRequest:
 
 
 def reply_to_json(reply: ChatReply) -> str:
-    """Return a reply as JSON."""
-    return _dump(asdict(reply))
+    """Return a reply as JSON, but for the name that its model gives itself, on which nothing depends."""
+    record = asdict(reply)
+    del record["model"]
+    return _dump(record)
 
 
 def reply_from_json(text: str) -> ChatReply:

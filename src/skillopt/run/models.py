@@ -21,6 +21,8 @@ from skillopt.models.local import LocalServers, open_local
 from skillopt.models.meter import MeteredModel
 from skillopt.models.providers import open_remote_model, parse_model_name
 from skillopt.models.retry import Retry, RetryingModel
+from skillopt.models.spans import SentModel, SpannedModel, note_retry
+from skillopt.models.tracing import find_tracing
 from skillopt.run.accounts import Accounts
 from skillopt.run.allowance import Allowance, AllowedModel
 from skillopt.types import Role
@@ -98,6 +100,7 @@ async def open_models(
         reply_tokens={role: role_settings(config, role).max_tokens for role in ROLES},
         clock=time.monotonic,
     )
+    tracing = find_tracing()
     async with LocalServers(environment) as servers, AsyncExitStack() as stack:
 
         async def opened(role: Role) -> ChatModel:
@@ -106,15 +109,22 @@ async def open_models(
             stack.push_async_callback(model.close)
             # Of the optimizer a blank reply is a reply: it is recorded, and dropped by who reads it.
             useful = answers if role == "target" else _whatever_it_says
-            metered = MeteredModel(model, accounts.pay, role=role, prices=accounts.prices, useful=useful)
+            sent = model if tracing is None else SentModel(model)
+            metered = MeteredModel(sent, accounts.pay, role=role, prices=accounts.prices, useful=useful)
             limiter = Limiter(settings.concurrency, on_slowed=lambda allowed: on_slowed(role, allowed))
             limited = LimitedModel(AllowedModel(metered, allowance, role=role), limiter)
-            return RetryingModel(
+
+            def told(retry: Retry) -> None:
+                note_retry(retry)
+                on_retry(role, retry)
+
+            retrying = RetryingModel(
                 AnsweringModel(limited) if role == "target" else limited,
                 settings.attempts,
                 seed=config.train.seed,
-                on_retry=lambda retry: on_retry(role, retry),
+                on_retry=told,
             )
+            return retrying if tracing is None else SpannedModel(retrying, tracing, role=role)
 
         yield Models({role: await opened(role) for role in roles})
 

@@ -32,6 +32,7 @@ from skillopt.run.own_files import (
 )
 from skillopt.run.plan import plan
 from skillopt.run.run import Run
+from skillopt.run.run_spans import RunSpans
 from skillopt.run.setup import Setup
 from skillopt.text_files import readable_name, remove_partial_files, write_json_atomically, write_text_atomically
 from skillopt.types import Role
@@ -79,7 +80,8 @@ async def open_run(
         remove_partial_files(directory)
         renamed = clear_the_way(directory)
         accounts = Accounts(Prices(config.model, on=_priced_on(evidence)), evidence)
-        with EventLog(directory / "events.jsonl", subscribers) as events:
+        spans = RunSpans(directory.name)
+        with EventLog(directory / "events.jsonl", (*subscribers, spans)) as events, spans.around(events.emit):
 
             def on_retry(role: Role, retry: Retry) -> None:
                 events.emit(Warned(f"{role}: {retry.error.message}; attempt {retry.attempt + 1} in {retry.wait:.0f} s"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from rich.text import Text
 from tests.support.records import committed, edit, spent, started
 
-from skillopt.cli.live_lines import Window, in_words, live_lines, sparkline
+from skillopt.cli.live_lines import Window, live_lines, sparkline
 from skillopt.events import Event, StageProgress, StageStarted
 from skillopt.report.live import follow_all
 from skillopt.report.live_state import NOTHING, LiveRun
@@ -129,13 +128,6 @@ def test_equal_values_are_a_level_line_and_the_ends_are_the_ends() -> None:
     assert sparkline([0.5, 0.5], low=0.5, high=0.5, ascii_only=False) == "▅▅"
     assert sparkline([0.0, 1.0], low=0.0, high=1.0, ascii_only=True) == "_#"
     assert sparkline([0.0, 1.0], low=0.0, high=1.0, ascii_only=False) == "▁█"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (7200, "2.0 h")]
-)
-def test_a_time_is_told_in_the_unit_that_suits_it(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
 
 
 @given(width=some.integers(1, 200), height=some.integers(1, 60), ascii_only=some.booleans(), upto=some.integers(0, 12))

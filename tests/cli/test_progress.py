@@ -8,7 +8,7 @@ import os
 import pytest
 from tests.support.records import committed, edit, spent, started
 
-from skillopt.cli.progress import JsonLines, Lines, headline, open_progress, percent, spent_line
+from skillopt.cli.progress import JsonLines, Lines, headline, open_progress
 from skillopt.cli.streams import EnduringStream
 from skillopt.events import (
     EpochStageCommitted,
@@ -57,17 +57,6 @@ def test_a_stage_between_epochs_says_what_came_of_it() -> None:
 def test_foreign_text_moves_no_cursor() -> None:
     for event in (Warned("a\x1b[2J"), started(run_directory="a\x1b[2J"), committed(1, reason="a\x1b[2J")):
         assert "\x1b" not in headline(event)
-
-
-@pytest.mark.parametrize(("value", "shown"), [(0.5, "50.0 %"), (1, "100.0 %"), (0, "0.0 %"), (None, "-")])
-def test_a_missing_score_is_no_zero(value: object, shown: str) -> None:
-    assert percent(value) == shown
-
-
-def test_an_unknown_price_stays_unknown() -> None:
-    """F11"""
-    assert spent_line(spent(7, 2)) == "8 calls (2 paid now), 1,234 tokens, $0.75"
-    assert spent_line(spent(7, 2, dollars=None)).endswith("price unknown")
 
 
 def test_lines_tell_each_stage_that_counted_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:

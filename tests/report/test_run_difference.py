@@ -11,7 +11,7 @@ from tests.support.runs import SMALL, read_json, write_run
 
 from skillopt.api import train
 from skillopt.evaluation.statistics import two_sided_p_value
-from skillopt.report.run_difference import best_rows, setting_differences, split_difference
+from skillopt.report.run_difference import best_rows, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import write_json_atomically
 
@@ -24,17 +24,36 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_settings_that_differ_are_named_with_both_values(eventful: Path, short: Path) -> None:
-    found = {one.key: (one.first, one.second) for one in setting_differences(RunFiles(eventful), RunFiles(short))}
+    found = {one.key: one.values for one in setting_differences(RunFiles(eventful), RunFiles(short))}
     assert found["train.num_epochs"] == (4, 1) and found["evaluation.repeats"] == (2, 1)
     assert "train.seed" not in found
     assert list(found) == sorted(found)
     assert setting_differences(RunFiles(short), RunFiles(short)) == ()
 
 
+def test_of_three_runs_each_has_its_value(eventful: Path, short: Path) -> None:
+    found = setting_differences(RunFiles(short), RunFiles(eventful), RunFiles(short))
+    assert ("train.num_epochs", (1, 4, 1)) in [(one.key, one.values) for one in found]
+
+
+def test_what_a_run_came_to_is_told_with_its_counts(eventful: Path, short: Path, tmp_path: Path) -> None:
+    """F93: scores as k/n; of a run that goes on, what the last record says."""
+    for run in (eventful, short):
+        summary, told = read_json(run / "summary.json"), standing(RunFiles(run))
+        assert told["end"] == summary["state"] and told["steps"] == str(summary["total_steps"])
+        assert told["test, best skill"] == summary["test"]["best"]["shown"]
+        assert told["used, target"].startswith(f"{summary['total_usage']['target']['calls']} calls, ")
+    copy = shutil.copytree(short, tmp_path / "copy")
+    (copy / "summary.json").unlink()
+    last = read_json(copy / "history.json")[-1]
+    told = standing(RunFiles(copy))
+    assert (told["end"], told["selection, best skill"]) == ("not ended", f"{last['best_solved']}/{last['val_n']}")
+
+
 def test_a_setting_that_one_run_does_not_have_is_a_difference(short: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(short, tmp_path / "copy")
     (copy / "config.yaml").write_text("train:\n  num_epochs: 1\n", "utf-8")
-    found = {one.key: (one.first, one.second) for one in setting_differences(RunFiles(copy), RunFiles(short))}
+    found = {one.key: one.values for one in setting_differences(RunFiles(copy), RunFiles(short))}
     assert found["train.seed"] == ("(not set)", 42) and "train.num_epochs" not in found
 
 

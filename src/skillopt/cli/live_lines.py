@@ -14,8 +14,17 @@ from typing import Final
 from rich.text import Text
 
 from skillopt.cli.edit_lines import cut
-from skillopt.cli.progress import percent, spent_line
-from skillopt.report.live_state import STAGES, LimitUse, LiveRun, Stage
+from skillopt.report.live_state import STAGES, LiveRun, Stage
+from skillopt.report.live_words import (
+    count_words,
+    in_words,
+    limit_words,
+    outcome_words,
+    pace_words,
+    percent,
+    score_words,
+    spent_words,
+)
 from skillopt.text_files import plain
 
 _LOW: Final = 16
@@ -69,13 +78,6 @@ def sparkline(values: Sequence[float], *, low: float, high: float, ascii_only: b
     return "".join(levels[round((value - low) / (high - low) * (len(levels) - 1))] for value in values)
 
 
-def in_words(seconds: float) -> str:
-    """Return about how long something takes, in the unit that suits it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
-
-
 def _heading(known: LiveRun) -> Text:
     if known.started is None or not known.stages:
         return Text("starting")
@@ -109,10 +111,11 @@ def _stage(name: str, stage: Stage | None, window: Window, now: float) -> Text:
     if stage is None:
         return Text(f"  {word}", style="dim")
     if stage.over:
-        return Text(f"  {word:<{column}} {_count(stage) or 'done'}{_outcomes(stage)}")
-    bar = _bar(stage, window)
+        return Text("  " + ", ".join([f"{word:<{column}} {count_words(stage) or 'done'}", *outcome_words(stage)]))
+    pace = pace_words(stage, now)
+    said = [_bar(stage, window) + count_words(stage), *([pace] if pace else ()), *outcome_words(stage)]
     text = Text(f"> {word:<{column}} ", style="bold")
-    return text.append(f"{bar}{_count(stage)}{_pace(stage, now)}{_outcomes(stage)}", style="not bold")
+    return text.append(", ".join(said), style="not bold")
 
 
 def _bar(stage: Stage, window: Window) -> str:
@@ -122,26 +125,6 @@ def _bar(stage: Stage, window: Window) -> str:
     full = round(length * min(1.0, stage.done / stage.total))
     on, off = ("#", ".") if window.ascii_only else ("█", "░")
     return f"{on * full}{off * (length - full)} "
-
-
-def _count(stage: Stage) -> str:
-    if stage.total:
-        return f"{stage.done}/{stage.total}"
-    return str(stage.done) if stage.done else ""
-
-
-def _pace(stage: Stage, now: float) -> str:
-    rate = stage.rate(now)
-    if rate is None:
-        return ""
-    shown = f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
-    left = (stage.total - stage.done) / rate if stage.total > stage.done else None
-    return f", {shown}" + ("" if left is None else f", {in_words(left)} left")
-
-
-def _outcomes(stage: Stage) -> str:
-    shown = ((name, stage.outcomes.get(name, 0)) for name in ("solved", "unmeasured", "dropped"))
-    return "".join(f", {count} {name}" for name, count in shown if count)
 
 
 def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
@@ -155,8 +138,8 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
     values = [value for one in series for value in one]
     low, high = min(values), max(values)
     roomy = window.width >= _ROOMY
-    current = _score(standing.metric, standing.current, standing.current_solved, standing.tasks, roomy=roomy)
-    best = _score(standing.metric, standing.best, standing.best_solved, standing.tasks, roomy=roomy)
+    current = score_words(standing.metric, standing.current, standing.current_solved, standing.tasks, roomy=roomy)
+    best = score_words(standing.metric, standing.best, standing.best_solved, standing.tasks, roomy=roomy)
     if roomy:
         best = f"{best}, step {standing.best_step}"
     yield Text(f"selection ({plain(str(standing.metric))})")
@@ -167,26 +150,11 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
             yield Text(f"  {name:<8}{score:<24} {row}" if roomy else f"{name} {score} {row}")
 
 
-def _score(metric: str, share: float, solved: int, tasks: int, *, roomy: bool) -> str:
-    """F93: counts beside the share, whatever the gate compares; in a narrow window what it compares."""
-    count = f"{solved}/{tasks}"
-    if metric == "hard":
-        return f"{count} ({percent(share)})" if roomy else count
-    return f"{percent(share)} ({count})" if roomy else percent(share)
-
-
 def _spending(known: LiveRun, now: float) -> Iterator[str]:
     if known.spent is not None:
-        yield spent_line(known.spent)
+        yield spent_words(known.spent)
     for limit in known.limits(now):
-        yield _limit(limit)
+        yield limit_words(limit)
     left = known.seconds_left(now)
     if left is not None:
         yield f"about {in_words(left)} left"
-
-
-def _limit(limit: LimitUse) -> str:
-    unit = "$" if limit.key.endswith("dollars") else ""
-    digits = ".2f" if unit else ",.1f" if limit.key.endswith("minutes") else ",.0f"
-    share = 100 * limit.used / limit.most
-    return f"{limit.key} {unit}{limit.used:{digits}} of {unit}{limit.most:{digits}} ({share:.0f} %)"

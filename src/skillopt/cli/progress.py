@@ -26,6 +26,7 @@ from skillopt.events import (
 )
 from skillopt.report.live import follow
 from skillopt.report.live_state import NOTHING
+from skillopt.report.live_words import percent, spent_words
 from skillopt.run.event_log import event_json
 from skillopt.text_files import plain
 
@@ -77,7 +78,7 @@ class Lines:
                 self._finished = f"  {event.stage} {event.done}/{event.total}"
             case Spent() if self._finished:
                 # The totals that count the stage's last call follow its last progress.
-                say(f"{self._finished}  {spent_line(event)}")
+                say(f"{self._finished}  {spent_words(event)}")
                 self._finished = ""
             case RunStarted() | StepCommitted() | EpochStageCommitted() | Warned():
                 say(headline(event))
@@ -147,18 +148,3 @@ def _epoch_line(event: EpochStageCommitted) -> str:
     name = event.stage.replace("_", " ")
     where, size = f"{name} (epoch {event.epoch})", _size(event.record)
     return f"{where}: selection {selection}, {size}: {value['action']}, {plain(str(value['reason']))}"
-
-
-def percent(value: object) -> str:
-    """Return a share as a percentage; a dash where there is none."""
-    return f"{100 * value:.1f} %" if isinstance(value, float | int) else "-"
-
-
-def spent_line(event: Spent) -> str:
-    """Return calls, tokens and dollars in a few words."""
-    calls = sum(event.used_calls.values())
-    paid = sum(event.paid_calls.values())
-    tokens = sum(event.used_tokens.values())
-    known = [amount for amount in event.dollars.values() if amount is not None]
-    price = f"${sum(known):.2f}" if len(known) == len(event.dollars) else "price unknown"
-    return f"{calls} calls ({paid} paid now), {tokens:,} tokens, {price}"

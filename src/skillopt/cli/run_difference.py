@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from rich.text import Text
@@ -12,7 +11,7 @@ from skillopt.cli.show_run import named, readable
 from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.report.flips import Flips
-from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference
+from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
 
@@ -45,7 +44,7 @@ def _show_settings(first: RunFiles, second: RunFiles) -> None:
         return
     table = new_table("setting", "A", "B")
     for one in differences:
-        table.add_row(Text(plain(one.key)), Text(_value(one.first)), Text(_value(one.second)))
+        table.add_row(Text(plain(one.key)), *(Text(_value(value)) for value in one.values))
     show_table(table)
 
 
@@ -56,35 +55,10 @@ def _value(value: Any) -> str:
 
 def _show_scores(first: RunFiles, second: RunFiles) -> None:
     table = new_table("", "A", "B")
-    rows = [_standing(run) for run in (first, second)]
+    rows = [standing(run) for run in (first, second)]
     for name in {**rows[0], **rows[1]}:
         table.add_row(name, *(plain(row.get(name, "-")) for row in rows))
     show_table(table)
-
-
-def _standing(run: RunFiles) -> dict[str, str]:
-    """Return what a run came to, by what it is."""
-    summary, records = run.summary, run.records
-    found = {"end": "not ended" if summary is None else str(summary["state"])}
-    found["steps"] = str(max(0, len(records) - 1))
-    if summary is not None and "selection" in summary:
-        for split, word in (("selection", "selection"), ("test", "test")):
-            for skill in ("seed", "best"):
-                scores: Mapping[str, Any] | None = summary[split][skill]
-                if scores is not None:
-                    found[f"{word}, {skill} skill"] = str(scores["shown"])
-        found["best skill made by step"] = str(summary["best_step"])
-    elif records:
-        last = records[-1]
-        found["selection, best skill"] = f"{last['best_solved']}/{last['val_n']}"
-    usage: Mapping[str, Mapping[str, Any]] = records[-1]["total_usage"] if records else {}
-    if summary is not None:
-        usage = summary.get("total_usage", usage)
-    for role, spent in usage.items():
-        tokens = sum(spent[kind] for kind in ("fresh_tokens", "cached_tokens", "output_tokens"))
-        price = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:.2f}"
-        found[f"used, {role}"] = f"{spent['calls']} calls, {tokens:,} tokens, {price}"
-    return found
 
 
 def _show_split(difference: SplitDifference | None) -> None:

@@ -8,16 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from skillopt.cli.closing import show_scores
-from skillopt.cli.live_lines import in_words
 from skillopt.cli.progress import headline
 from skillopt.cli.terminal import say, say_unbroken
 from skillopt.errors import RunDirectoryError, UsageError
 from skillopt.events import EpochStageCommitted, StepCommitted
 from skillopt.report.course import Record
 from skillopt.report.diagnosis import diagnose
-from skillopt.report.event_reading import START, read_events
-from skillopt.report.live import follow_all
-from skillopt.report.live_state import NOTHING, LiveRun
+from skillopt.report.live_state import LiveRun
+from skillopt.report.live_words import in_words
+from skillopt.report.log_follower import LogFollower
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
 
@@ -36,7 +35,7 @@ def show_run(run: RunFiles) -> None:
         say(plain(run.name), style="bold")
         if summary is not None and summary.get("simulated"):
             say("SIMULATED MODELS: these numbers say nothing about real ones.")
-        _show_end(summary, _live(run))
+        _show_end(summary, LogFollower(run.directory / "events.jsonl").look())
         if summary is not None and "selection" in summary:
             show_scores(summary)
         for record in run.records:
@@ -84,15 +83,6 @@ def named(ids: Sequence[str]) -> str:
     """Return ids of tasks in a row, as text; after many of them how many more there are."""
     more = f" and {len(ids) - MOST_IDS} more" if len(ids) > MOST_IDS else ""
     return ", ".join(plain(one) for one in ids[:MOST_IDS]) + more
-
-
-def _live(run: RunFiles) -> LiveRun:
-    known, position, more = NOTHING, START, True
-    while more:
-        reading = read_events(run.directory / "events.jsonl", position)
-        known = follow_all(NOTHING if reading.anew else known, ((one.event, one.at) for one in reading.events))
-        position, more = reading.position, reading.more
-    return known
 
 
 def _show_end(summary: Record | None, known: LiveRun) -> None:

@@ -10,21 +10,38 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from skillopt.dashboard.calls_page import call_page, calls_page
 from skillopt.dashboard.catalogue import Catalogue, no_directory
+from skillopt.dashboard.compare_page import compare_page
 from skillopt.dashboard.list_page import list_page
 from skillopt.dashboard.rendering import Rendering
 from skillopt.dashboard.run_page import run_page
+from skillopt.dashboard.security import Guard, secure
 from skillopt.dashboard.site import Site, list_crumb, site_of
+from skillopt.dashboard.skills_page import skills_page
 from skillopt.dashboard.static_files import static_file
+from skillopt.dashboard.step_page import edit_page, step_page
+from skillopt.dashboard.task_pages import evaluation_page, task_page, tasks_page, trajectory_page
 from skillopt.errors import SkillOptError
 
 ROUTES = (
     Route("/", list_page),
     Route("/runs/{run}", run_page),
+    Route("/runs/{run}/steps/{step}", step_page),
+    Route("/runs/{run}/steps/{step}/edits/{edit}", edit_page),
+    Route("/runs/{run}/tasks", tasks_page),
+    Route("/runs/{run}/task", task_page),
+    Route("/runs/{run}/evaluation", evaluation_page),
+    Route("/runs/{run}/trajectory", trajectory_page),
+    Route("/runs/{run}/skills", skills_page),
+    Route("/runs/{run}/calls", calls_page),
+    Route("/runs/{run}/calls/{key}", call_page),
+    Route("/compare", compare_page),
     Route("/static/{name}", static_file),
 )
 
@@ -43,6 +60,7 @@ def application(directory: Path, *, token: str | None = None) -> Starlette:
         raise no_directory(directory)
     app = Starlette(
         routes=ROUTES,
+        middleware=[Middleware(Guard, token=token)],
         exception_handlers={HTTPException: _refused, SkillOptError: _unreadable, Exception: _our_fault},
     )
     app.state.site = Site(Catalogue(directory), Rendering())
@@ -62,7 +80,9 @@ def _unreadable(request: Request, error: Exception) -> Response:
 
 def _our_fault(request: Request, error: Exception) -> Response:
     message = f"A fault of ours ({type(error).__name__}); the terminal that the dashboard runs in shows where."
-    return _trouble(request, "This page could not be made", message, status=500)
+    answer = _trouble(request, "This page could not be made", message, status=500)
+    secure(answer.headers)  # It is made outside of the guard.
+    return answer
 
 
 def _trouble(request: Request, title: str, message: str, *, status: int, hint: str = "") -> Response:

@@ -78,9 +78,17 @@ def with_query(request: Request, **changes: str | int | None) -> str:
     return f"{quote(request.url.path)}?{query}" if query else quote(request.url.path)
 
 
-def run_url(run_id: str, *places: str | int) -> str:
-    """Return the address of a run, or of a page below it; every part is one segment, whatever it holds."""
-    return "/".join(["/runs", *(quote(str(place), safe="") for place in (run_id, *places))])
+def run_url(run_id: str, *places: str | int, **query: str | int | None) -> str:
+    """Return the address of a run, or of a page below it; every part is one segment, whatever it holds.
+
+    Args:
+        run_id: The run.
+        places: What follows it.
+        query: What is asked for there, of any text; None leaves a word out.
+    """
+    path = "/".join(["/runs", *(quote(str(place), safe="") for place in (run_id, *places))])
+    asked = urlencode({key: value for key, value in query.items() if value is not None}, errors="replace")
+    return f"{path}?{asked}" if asked else path
 
 
 class Rendering:

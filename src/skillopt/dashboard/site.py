@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from starlette.exceptions import HTTPException
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from skillopt.dashboard.catalogue import Catalogue, RunEntry
 from skillopt.dashboard.rendering import Crumb, Rendering, run_url
 from skillopt.report.run_files import RunFiles
+from skillopt.report.task_history import OutcomeReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,12 @@ class Site:
     Attributes:
         catalogue: The runs.
         rendering: What makes pages.
+        outcomes: What reads how the tasks of the runs went.
     """
 
     catalogue: Catalogue
     rendering: Rendering
+    outcomes: OutcomeReader = field(default_factory=OutcomeReader)
 
     def entry(self, request: Request) -> RunEntry:
         """Return the run that the address names.

@@ -24,6 +24,8 @@ _OF_THE_REPORT: Final = {
 _OWN: Final = {
     "dashboard.css": "static/dashboard.css",
     "dashboard.js": "static/dashboard.js",
+    "walk.css": "static/walk.css",
+    "compare.js": "static/compare.js",
     "icon.svg": "static/icon.svg",
     "htmx.min.js": "vendored/htmx.min.js",
     "hx-sse.min.js": "vendored/hx-sse.min.js",

@@ -108,10 +108,12 @@ def _commit(known: LiveRun, event: StepCommitted) -> LiveRun:
     edits = (_edit_line(point.step, edit, point.verdict) for edit in event.edits)
     paid = sum(known.spent.paid_calls.values()) if known.spent else 0
     was_paid = point.step > 0 and paid > known.committed_paid
+    standing = _standing(record)
     return replace(
         _settled(known),
         points=points,
-        standing=_standing(record),
+        baseline=known.baseline if point.step else standing,
+        standing=standing,
         edits=(*earlier, *edits)[-KEPT_EDITS:],
         paid_steps=known.paid_steps + was_paid,
         paid_seconds=known.paid_seconds + was_paid * max(0.0, known.at - known.committed_at),

@@ -111,6 +111,7 @@ class LiveRun:
         stages: Its stages so far, in the order in which they began; the last one is at work unless it is over.
         settled: Whether the step is final; stages that follow stand between steps.
         points: The baseline and each finished step.
+        baseline: The scores of the seed; None before they are measured.
         standing: The scores as they stand; None before the baseline is measured.
         edits: The selected edits of the last steps, oldest first; at most 200.
         spent: Running totals; None before anything was counted.
@@ -131,6 +132,7 @@ class LiveRun:
     stages: tuple[Stage, ...] = ()
     settled: bool = False
     points: tuple[StepPoint, ...] = ()
+    baseline: Standing | None = None
     standing: Standing | None = None
     edits: tuple[EditLine, ...] = ()
     spent: Spent | None = None

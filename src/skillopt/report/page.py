@@ -152,7 +152,7 @@ def report_page(files: RunFiles) -> ReportPage:
         RunDirectoryError: If a file of the run cannot be read.
     """
     summary, course = files.summary or {}, files.course if files.records else None
-    seed, best, models = files.skill(0), files.best_skill, tuple(_models(files.settings))
+    seed, best, models = files.skill(0), files.best_skill, tuple(models_of(files.settings))
     return ReportPage(
         name=files.name,
         state=str(summary.get("state", "")),
@@ -161,15 +161,12 @@ def report_page(files: RunFiles) -> ReportPage:
         models=models,
         # Before an end says so, the names do.
         simulated=bool(summary.get("simulated")) or any(name.startswith("simulated:") for _, name in models),
-        splits=tuple(_splits(files, summary)),
-        findings=diagnose(files.records, summary) if files.records and "selection" in summary else (),
+        splits=tuple(splits_of(files)),
+        findings=findings_of(files),
         course=course,
         charts=None if course is None else chart_data(course),
         steps=() if course is None else tuple(_step(files, point) for point in course.points[1:]),
-        epochs=tuple(
-            EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
-            for epoch in files.epochs
-        ),
+        epochs=epochs_of(files),
         best_change=None if seed is None or best is None else skill_diff(seed, best, most=_MOST_LINES),
         best_skill=best,
         spending=tuple(stages(summary)),
@@ -179,20 +176,37 @@ def report_page(files: RunFiles) -> ReportPage:
     )
 
 
+def findings_of(files: RunFiles) -> tuple[Finding, ...]:
+    """Return why nothing or little improved; nothing while no end is recorded."""
+    summary = files.summary or {}
+    return diagnose(files.records, summary) if files.records and "selection" in summary else ()
+
+
+def epochs_of(files: RunFiles) -> tuple[EpochPart, ...]:
+    """Return what followed each epoch."""
+    return tuple(
+        EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
+        for epoch in files.epochs
+    )
+
+
 def skill_diff(old: str, new: str, *, most: int) -> SkillDiff:
     """Return the difference between two skills, at most so many lines of it."""
     lines = diff(old, new)
     return SkillDiff(lines[:most], *changed(lines), left_out=max(0, len(lines) - most))
 
 
-def _models(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def models_of(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield role and name of both models."""
     configured: Mapping[str, Mapping[str, Any]] = settings.get("model") or {}
     for role in ("target", "optimizer"):
         if role in configured:
             yield role, str(configured[role].get("name", ""))
 
 
-def _splits(files: RunFiles, summary: Record) -> Iterator[SplitPart]:
+def splits_of(files: RunFiles) -> Iterator[SplitPart]:
+    """Yield how seed and best skill did on each split that was measured with both; nothing while no end is recorded."""
+    summary = files.summary or {}
     for name, split, metric in (
         ("Selection split, which chose the best skill", "selection", files.metric),
         ("Test split, held out", "test", Metric("hard")),
@@ -236,20 +250,37 @@ def _difference(summary: Record, split: str) -> str:
 
 def _step(files: RunFiles, point: StepPoint) -> StepPart:
     record = next(record for record in files.records if record["step"] == point.step)
-    left, before = files.step(point.step), files.skill(point.step - 1)
+    return StepPart(point, record, draws(files, point.step, record, most_lines=_MOST_LINES_OF_A_STEP))
+
+
+def draws(files: RunFiles, step: int, record: Record, *, most_lines: int) -> tuple[DrawPart, ...]:
+    """Return the draws of a step, the one that counts first; none where it left no files.
+
+    Args:
+        files: The run.
+        step: From 1.
+        record: Its record; empty for a step that has none yet.
+        most_lines: Lines of a candidate's difference that are shown at most.
+    """
+    left, before = files.step(step), files.skill(step - 1)
     if left is None:
-        return StepPart(point, record, ())
+        return ()
     lost: Sequence[Record] = record.get("redraws") or ()
-    draws = [_draw(files, left.draw, record, before, title="The draw that counts", number=0, step=point.step)]
-    for number, (told, draw) in enumerate(zip(lost, left.lost, strict=False), start=1):
-        title = f"Draw {number}, which lost"
-        draws.append(_draw(files, draw, told, before, title=title, number=number, step=point.step))
-    return StepPart(point, record, tuple(draws))
+
+    def draw(one: DrawFiles, told: Record, title: str, number: int) -> DrawPart:
+        change = None
+        if before is not None and one.candidate is not None:
+            change = skill_diff(before, one.candidate, most=most_lines)
+        return _draw(one, told, title=title, change=change, found=files.flips(step, draw=number))
+
+    numbered = enumerate(zip(lost, left.lost, strict=False), start=1)
+    return (
+        draw(left.draw, record, "The draw that counts", 0),
+        *(draw(one, told, f"Draw {number}, which lost", number) for number, (told, one) in numbered),
+    )
 
 
-def _draw(
-    files: RunFiles, draw: DrawFiles, told: Record, before: str | None, *, title: str, number: int, step: int
-) -> DrawPart:
+def _draw(draw: DrawFiles, told: Record, *, title: str, change: SkillDiff | None, found: Flips | None) -> DrawPart:
     copies: dict[int, tuple[MemorisedRow, ...]] = {}
     for row in draw.memorised:
         if row.edit is not None:
@@ -261,8 +292,6 @@ def _draw(
         draw,
         edits=draw.edits,
         copies=copies,
-        change=None
-        if before is None or draw.candidate is None
-        else skill_diff(before, draw.candidate, most=_MOST_LINES_OF_A_STEP),
-        flips=files.flips(step, draw=number),
+        change=change,
+        flips=found,
     )

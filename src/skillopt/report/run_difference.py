@@ -1,4 +1,4 @@
-"""Two runs side by side: settings that differ, and the tasks that one's best skill solves and the other's does not.
+"""Runs side by side: settings that differ, what each came to, and the tasks that one's best skill solves alone.
 
 Pure over what `report/run_files.py` read; it asks no model and writes nothing.
 """
@@ -23,11 +23,10 @@ _MISSING: Final = "(not set)"
 
 @dataclass(frozen=True, slots=True)
 class SettingDifference:
-    """A setting that two runs have different values of, by its full key."""
+    """A setting of which some runs have different values: its full key, and each run's value in their order."""
 
     key: str
-    first: Any
-    second: Any
+    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,41 @@ class SplitDifference:
     seen: tuple[str, ...]
 
 
-def setting_differences(first: RunFiles, second: RunFiles) -> tuple[SettingDifference, ...]:
-    """Return the settings that differ, sorted by key."""
-    one, two = dict(_leaves(first.settings)), dict(_leaves(second.settings))
-    return tuple(
-        SettingDifference(key, one.get(key, _MISSING), two.get(key, _MISSING))
-        for key in sorted(one.keys() | two.keys())
-        if one.get(key, _MISSING) != two.get(key, _MISSING)
-    )
+def setting_differences(*runs: RunFiles) -> tuple[SettingDifference, ...]:
+    """Return the settings that differ between runs, sorted by key."""
+    settings = [dict(_leaves(run.settings)) for run in runs]
+    keys = sorted({key for one in settings for key in one})
+    rows = [SettingDifference(key, tuple(one.get(key, _MISSING) for one in settings)) for key in keys]
+    return tuple(row for row in rows if any(value != row.values[0] for value in row.values))
+
+
+def standing(run: RunFiles) -> dict[str, str]:
+    """Return what a run came to, by what it is: its end, its steps, its scores as counts, what it used.
+
+    Raises:
+        KeyError, TypeError: If its records lack what every record has.
+    """
+    summary, records = run.summary, run.records
+    found = {"end": "not ended" if summary is None else str(summary["state"])}
+    found["steps"] = str(max(0, len(records) - 1))
+    if summary is not None and "selection" in summary:
+        for split in ("selection", "test"):
+            for skill in ("seed", "best"):
+                scores: Mapping[str, Any] | None = summary[split][skill]
+                if scores is not None:
+                    found[f"{split}, {skill} skill"] = str(scores["shown"])
+        found["best skill made by step"] = str(summary["best_step"])
+    elif records:
+        last = records[-1]
+        found["selection, best skill"] = f"{last['best_solved']}/{last['val_n']}"
+    usage: Mapping[str, Mapping[str, Any]] = records[-1]["total_usage"] if records else {}
+    if summary is not None:
+        usage = summary.get("total_usage", usage)
+    for role, spent in usage.items():
+        tokens = sum(spent[kind] for kind in ("fresh_tokens", "cached_tokens", "output_tokens"))
+        price = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:.2f}"
+        found[f"used, {role}"] = f"{spent['calls']} calls, {tokens:,} tokens, {price}"
+    return found
 
 
 def best_rows(run: RunFiles, part: Part) -> Rows:

@@ -1,0 +1,55 @@
+"""What the optimizer was asked and what it said, word for word: the recorded prompts and replies of a run."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from skillopt.dashboard.numbers import number
+from skillopt.dashboard.rendering import Crumb, page_number, paged, run_url
+from skillopt.dashboard.site import not_found, run_crumbs, site_of
+from skillopt.report.optimizer_calls import call, calls
+
+
+def calls_page(request: Request) -> Response:
+    """Return the page of all recorded replies, or of those of a step or a stage that the query names."""
+    site = site_of(request)
+    entry = site.entry(request)
+    files = site.catalogue.files(entry)
+    step, stage = number(request.query_params.get("step", "")), request.query_params.get("stage", "")
+    found = calls(files.directory, step=step)
+    shown = [line for line in found if not stage or line.place.stage == stage]
+    return site.rendering.page(
+        request,
+        "calls.html.jinja",
+        title="Prompts and replies",
+        crumbs=run_crumbs(entry),
+        run=entry,
+        calls=paged(shown, page_number(request)),
+        every=len(found),
+        asked={"step": "" if step is None else str(step), "stage": stage},
+        stages=list(dict.fromkeys(line.place.stage for line in found)),
+    )
+
+
+def call_page(request: Request) -> Response:
+    """Return the page of one recorded reply with what it answers."""
+    site = site_of(request)
+    entry = site.entry(request)
+    found = call(site.catalogue.files(entry).directory, request.path_params["key"])
+    if found is None:
+        raise not_found("There is no such reply in this run.")
+    place = found.line.place
+    mended = ", asked again" if place.attempt else ""
+    return site.rendering.page(
+        request,
+        "call.html.jinja",
+        title=f"{place.stage.replace('_', ' ').capitalize()} {place.index}{mended}",
+        crumbs=[
+            *run_crumbs(entry),
+            Crumb(f"Step {place.step}", run_url(entry.id, "steps", place.step)),
+            Crumb("Prompts and replies", run_url(entry.id, "calls", step=place.step)),
+        ],
+        run=entry,
+        call=found,
+    )

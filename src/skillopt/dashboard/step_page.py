@@ -1,0 +1,144 @@
+"""A step of a run, stage by stage, and one of its edits whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from skillopt.dashboard.numbers import number, number_in_query
+from skillopt.dashboard.rendering import Crumb, run_url
+from skillopt.dashboard.site import not_found, run_crumbs, site_of
+from skillopt.errors import RunDirectoryError
+from skillopt.report.course import Record
+from skillopt.report.edit_effect import edit_effect
+from skillopt.report.evaluations import evaluations_of_step
+from skillopt.report.page import EpochPart, SkillDiff, draws
+from skillopt.report.reading import WAY_OUT
+from skillopt.report.run_files import RunFiles
+from skillopt.report.step_files import step_place
+from skillopt.report.step_words import reflections, stages
+from skillopt.report.text_diff import changed
+
+_MOST_LINES: Final = 1_000
+"""Lines of a candidate's difference that a step shows."""
+
+_ROWS_SHOWN: Final = 20
+"""Rollouts of the batch that a step shows; the evaluation's own page has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What comes before and after a step in its run; None at an end."""
+
+    before: int | None
+    after: int | None
+
+
+def step_page(request: Request) -> Response:
+    """Return the page of the step that the address names; 0 is the baseline."""
+    site = site_of(request)
+    entry = site.entry(request)
+    files = site.catalogue.files(entry)
+    step = _step(request, files)
+    record = _record(files, step)
+    shown = evaluations_of_step(files, step)
+    batch = files.rollouts(shown[0].place) if shown else ()
+    return site.rendering.page(
+        request,
+        "step.html.jinja",
+        title=f"Step {step}" if step else "Baseline",
+        crumbs=run_crumbs(entry),
+        run=entry,
+        step=step,
+        record=record,
+        stages=_stages(files, record) if step else {},
+        batch=batch[:_ROWS_SHOWN],
+        batch_size=len(batch),
+        draws=draws(files, step, record, most_lines=_MOST_LINES) if step else (),
+        evaluations={one.place: one for one in shown},
+        first=shown[0] if shown else None,
+        epoch=_epoch(files, record),
+        neighbours=_neighbours(files, step),
+    )
+
+
+def edit_page(request: Request) -> Response:
+    """Return the page of one edit of a step, of the draw that counts or, by `draw`, of one that lost."""
+    site = site_of(request)
+    entry = site.entry(request)
+    files = site.catalogue.files(entry)
+    step, asked = _step(request, files), number(request.path_params["edit"])
+    record, which = _record(files, step), number_in_query(request, "draw", default=0)
+    found = draws(files, step, record, most_lines=_MOST_LINES) if step else ()
+    if which is None or (which and which >= len(found)):
+        raise not_found(f"Step {step} has no such draw. It has {max(0, len(found) - 1)} that lost.")
+    edits = found[which].edits if found else ()
+    if asked is None or not 1 <= asked <= len(edits):
+        raise not_found(f"Step {step} has no such edit. It has {len(edits)}.")
+    draw, edit, before = found[which], edits[asked - 1], files.skill(step - 1)
+    lines = () if before is None else edit_effect(before, edits, asked - 1)
+    batch = {row.id: row for row in files.rollouts(f"{step_place(step)}/rollout")}
+    return site.rendering.page(
+        request,
+        "edit.html.jinja",
+        title=f"Edit {asked}" + (f" of draw {which}" if which else ""),
+        crumbs=[*run_crumbs(entry), Crumb(f"Step {step}", run_url(entry.id, "steps", step))],
+        run=entry,
+        step=step,
+        which=which,
+        number=asked,
+        count=len(edits),
+        edit=edit,
+        draw=draw,
+        effect=SkillDiff(lines[:_MOST_LINES], *changed(lines), left_out=max(0, len(lines) - _MOST_LINES)),
+        copies=draw.copies.get(asked - 1, ()),
+        reflections=reflections(edit, draw.files.patches),
+        batch=batch,
+    )
+
+
+def _step(request: Request, files: RunFiles) -> int:
+    """Return the step that the address names; 404 where the run has none such."""
+    step = number(request.path_params["step"])
+    known = _steps(files)
+    if step is None or step not in known:
+        there = f"It has the steps 0 to {known[-1]} so far." if known else "It has no step yet."
+        raise not_found(f"This run has no such step. {there}")
+    return step
+
+
+def _steps(files: RunFiles) -> list[int]:
+    """Return the steps that have a record or left files, in their order."""
+    return sorted({*files.steps, *(int(record["step"]) for record in files.records if "step" in record)})
+
+
+def _record(files: RunFiles, step: int) -> Record:
+    nothing: Record = {}
+    return next((record for record in files.records if record.get("step") == step), nothing)
+
+
+def _stages(files: RunFiles, record: Record) -> Mapping[str, str]:
+    """Return what each stage made, in words; nothing for a step whose record is not written yet."""
+    try:
+        return dict(stages(record)) if record else {}
+    except (KeyError, TypeError) as error:
+        path = files.directory / "history.json"
+        raise RunDirectoryError(f"{path} lacks what every record has: {error!r}", hint=WAY_OUT) from error
+
+
+def _epoch(files: RunFiles, record: Record) -> EpochPart | None:
+    """Return what followed the epoch that this step ended; None where nothing did."""
+    epoch = record.get("epoch")
+    if not isinstance(epoch, int) or not (record.get("slow_update") or record.get("meta_skill")):
+        return None
+    return EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
+
+
+def _neighbours(files: RunFiles, step: int) -> Neighbours:
+    known = _steps(files)
+    at = known.index(step)
+    return Neighbours(known[at - 1] if at else None, known[at + 1] if at + 1 < len(known) else None)

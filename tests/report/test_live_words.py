@@ -1,0 +1,59 @@
+"""What is known of a run while it goes, in a few words."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.records import spent
+
+from skillopt.report.live_state import LimitUse, Stage
+from skillopt.report.live_words import (
+    count_words,
+    in_words,
+    limit_words,
+    outcome_words,
+    pace_words,
+    percent,
+    score_words,
+    spent_words,
+)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.5, "50.0 %"), (1, "100.0 %"), (0, "0.0 %"), (None, "-")])
+def test_a_missing_score_is_no_zero(value: object, shown: str) -> None:
+    assert percent(value) == shown
+
+
+def test_an_unknown_price_stays_unknown() -> None:
+    """F11"""
+    assert spent_words(spent(7, 2)) == "8 calls (2 paid now), 1,234 tokens, $0.75"
+    assert spent_words(spent(7, 2, dollars=None)).endswith("price unknown")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (7200, "2.0 h")]
+)
+def test_a_time_is_told_in_the_unit_that_suits_it(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words
+
+
+def test_a_limit_is_told_with_its_unit_and_its_share() -> None:
+    assert limit_words(LimitUse("limits.dollars", 1.5, 6)) == "limits.dollars $1.50 of $6.00 (25 %)"
+    assert limit_words(LimitUse("limits.calls", 1200, 2400)) == "limits.calls 1,200 of 2,400 (50 %)"
+    assert limit_words(LimitUse("limits.minutes", 0.5, 2)) == "limits.minutes 0.5 of 2.0 (25 %)"
+
+
+def test_counts_stand_beside_a_score() -> None:
+    """F93"""
+    assert score_words("hard", 0.5, 4, 8) == "4/8 (50.0 %)"
+    assert score_words("soft", 0.25, 1, 8) == "25.0 % (1/8)"
+    assert [score_words(metric, 0.5, 4, 8, roomy=False) for metric in ("hard", "soft")] == ["4/8", "50.0 %"]
+
+
+def test_a_stage_says_how_far_how_fast_and_with_what_outcome() -> None:
+    stage = Stage("rollout", began=10.0, done=4, total=8, outcomes={"solved": 3, "failed": 1, "dropped": 0})
+    assert (count_words(stage), pace_words(stage, 12.0), outcome_words(stage)) == (
+        "4/8",
+        "2.0/s, 2 s left",
+        ("3 solved",),
+    )
+    assert (count_words(Stage("select", 0.0)), pace_words(Stage("select", 0.0), 1.0)) == ("", "")

@@ -13,8 +13,9 @@ from skillopt.report.run_files import RunFiles
 def point(step: int, candidate: Candidate | None = None, dollars: float | None = 0.5, applied: int = 1) -> StepPoint:
     spent = {"target": Spent(10 * step, dollars), "optimizer": Spent(step, 0.25)}
     train = None if step == 0 else 0.5
+    verdict = "not judged" if candidate is None else "accepted" if candidate.accepted else "rejected"
     return StepPoint(
-        step, min(step, 1), "x", "", train, 0.25, 0.5, candidate, None, 2, 3, applied, 100, spent  # type: ignore[arg-type]
+        step, min(step, 1), "x", "", verdict, train, 0.25, 0.5, candidate, None, 2, 3, applied, 100, spent  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -26,6 +27,7 @@ def test_there_is_a_number_or_nothing_for_every_step(eventful: Path) -> None:
     files = RunFiles(eventful)
     data = chart_data(files.course)
     lists = [value for name, value in data.items() if isinstance(value, list) and name != "epoch_ends"]
+    lists += [line for name in ("tokens", "dollars") for line in data[name].values()]  # type: ignore[union-attr]
     assert len(lists) > 10
     assert {len(values) for values in lists} == {len(files.records)}
     assert data["current"] == [round(100 * record["current_score"], 2) for record in files.records]
@@ -54,11 +56,19 @@ def test_a_slow_update_is_a_mark_of_its_own() -> None:
     assert data["slow_rejected"] == [None, None, 75.0]
 
 
-def test_dollars_are_shown_where_all_are_known_and_not_nothing() -> None:
-    assert chart_data(course(point(0), point(1)))["dollars"] == [0.75, 0.75]
-    assert chart_data(course(point(0), point(1, dollars=None)))["dollars"] is None
+def test_edits_that_waited_for_a_later_gate_are_kept() -> None:
+    """They are no part of their own step's candidate."""
+    waited = dataclasses.replace(point(1), verdict="accepted")
+    data = chart_data(course(point(0, applied=0), waited, dataclasses.replace(point(2), verdict="waiting")))
+    assert (data["kept"], data["lost"]) == ([None, 1, None], [None, None, 1])
+
+
+def test_dollars_stand_by_role_where_they_are_known_and_not_nothing() -> None:
+    """F11: an unknown price is never shown as nothing."""
+    assert chart_data(course(point(0), point(1)))["dollars"] == {"target": [0.5, 0.5], "optimizer": [0.25, 0.25]}
+    assert chart_data(course(point(0), point(1, dollars=None)))["dollars"] == {"optimizer": [0.25, 0.25]}
     free = {"target": Spent(1, 0.0), "optimizer": Spent(1, 0.0)}
-    assert chart_data(course(dataclasses.replace(point(0), spent=free)))["dollars"] is None
+    assert chart_data(course(dataclasses.replace(point(0), spent=free)))["dollars"] == {}
 
 
 def test_no_word_of_the_data_is_in_it(eventful: Path) -> None:

@@ -15,13 +15,13 @@ from skillopt.report.figures import plot_dashboard, plot_edits, plot_scores, plo
 from skillopt.report.picture import png
 
 BASELINE = StepPoint(
-    *(0, 0, "baseline", "", None, 0.25, 0.25, None, None, None, 0, 0, 50),
+    *(0, 0, "baseline", "", "not judged", None, 0.25, 0.25, None, None, None, 0, 0, 50),
     spent={"target": Spent(100, 0.5), "optimizer": Spent(0, 0.0)},
 )
 
 
 def step(number: int, *, epoch: int = 1, **changes: object) -> StepPoint:
-    values: dict[str, object] = {"step": number, "epoch": epoch, "action": "reject", "train": 0.5, "budget": 2}
+    values: dict[str, object] = {"step": number, "epoch": epoch, "verdict": "rejected", "train": 0.5, "budget": 2}
     spent = {"target": Spent(100 * number, 0.5 * number), "optimizer": Spent(10 * number, 0.1 * number)}
     return replace(BASELINE, **{**values, "spent": spent, **changes})  # type: ignore[arg-type]
 
@@ -31,7 +31,15 @@ COURSE = Course(
     "hard",
     (
         BASELINE,
-        step(1, candidate=Candidate(0.5, bound=False, accepted=True), current=0.5, best=0.5, proposed=3, applied=2),
+        step(
+            1,
+            verdict="accepted",
+            candidate=Candidate(0.5, bound=False, accepted=True),
+            current=0.5,
+            best=0.5,
+            proposed=3,
+            applied=2,
+        ),
         step(2, candidate=Candidate(0.5, bound=True, accepted=False), current=0.5, best=0.5, proposed=3, applied=2),
         step(
             3,
@@ -72,15 +80,29 @@ def test_scores_show_baseline_skill_and_what_the_gate_did() -> None:
 def test_edits_show_the_budget_and_what_became_of_them() -> None:
     (axes,) = plot_edits(COURSE).axes
     assert set(labels(axes)) == {"applied, accepted", "applied, not accepted", "proposed", "budget (learning rate)"}
-    heights = [[bar.get_height() for bar in container] for container in axes.containers]  # type: ignore[attr-defined]
-    assert heights == [[2, 0, 0], [2]]
+    bars = [[(bar.get_center()[0], bar.get_height()) for bar in container] for container in axes.containers]  # type: ignore[attr-defined]
+    assert bars == [[(1, 2)], [(2, 2)]], "what has no height has no edge either"
 
 
-def test_spending_shows_dollars_only_where_all_prices_are_known() -> None:
+def test_the_words_say_what_is_counted() -> None:
+    (scores,) = plot_scores(COURSE).axes
+    assert "training batch (solved)" in labels(scores)
+    (scores,) = plot_scores(replace(COURSE, trained_on="seen so far")).axes
+    assert "training tasks seen so far (solved)" in labels(scores)
+    (edits,) = plot_edits(replace(COURSE, changed_by="rewrites")).axes
+    assert edits.get_ylabel() == "rewrites"
+
+
+def test_spending_shows_the_dollars_of_each_role_whose_price_is_known() -> None:
     """F11: an unknown price is never shown as nothing."""
-    assert len(plot_spending(COURSE).axes) == 2
+    _, right = plot_spending(COURSE).axes
+    assert labels(right) == ["target, dollars", "optimizer, dollars"]
+    assert list(right.get_lines()[1].get_ydata()) == [0.0, 0.1, 0.2, pytest.approx(0.3)]  # type: ignore[comparison-overlap]
     unknown = replace(COURSE.points[2], spent={"target": Spent(1, None), "optimizer": Spent(1, 0.1)})
-    assert len(plot_spending(replace(COURSE, points=(*COURSE.points[:2], unknown))).axes) == 1
+    _, right = plot_spending(replace(COURSE, points=(*COURSE.points[:2], unknown))).axes
+    assert labels(right) == ["optimizer, dollars"]
+    free = replace(BASELINE, spent={"target": Spent(1, 0.0), "optimizer": Spent(1, None)})
+    assert len(plot_spending(replace(COURSE, points=(free,))).axes) == 1
 
 
 def test_the_page_holds_all_three_in_the_size_of_a_slide() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skillopt.report.course import Candidate, Course
+from skillopt.report.course import Candidate, Course, dollars
 from skillopt.types import JsonValue, Role
 
 
@@ -13,11 +13,10 @@ def chart_data(course: Course) -> dict[str, JsonValue]:
     """
     points = course.points
     roles: tuple[Role, ...] = ("target", "optimizer")
-    dollars = [[point.spent[role].dollars for role in roles] for point in points]
-    known = all(amount is not None for pair in dollars for amount in pair)
-    spent: list[JsonValue] = [sum(amount or 0.0 for amount in pair) for pair in dollars]
     return {
         "steps": [point.step for point in points],
+        "trained_on": course.trained_on,
+        "changed_by": course.changed_by,
         "epoch_ends": list(course.epoch_ends),
         "train": [_percent(point.train) for point in points],
         "current": [_percent(point.current) for point in points],
@@ -30,19 +29,15 @@ def chart_data(course: Course) -> dict[str, JsonValue]:
         "slow_rejected": [_any_score(point.slow_update, accepted=False) for point in points],
         "budget": [point.budget for point in points],
         "proposed": [None if point.step == 0 else point.proposed for point in points],
-        "kept": [point.applied or None if _taken(point.candidate) else None for point in points],
-        "lost": [None if _taken(point.candidate) else point.applied or None for point in points],
+        "kept": [point.applied or None if point.verdict == "accepted" else None for point in points],
+        "lost": [None if point.verdict == "accepted" else point.applied or None for point in points],
         "tokens": {role: [point.spent[role].tokens for point in points] for role in roles},
-        "dollars": spent if known and any(spent) else None,
+        "dollars": {role: list(amounts) for role in roles if (amounts := dollars(course, role))},
     }
 
 
 def _percent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, 2)
-
-
-def _taken(candidate: Candidate | None) -> bool:
-    return candidate is not None and candidate.accepted
 
 
 def _score(candidate: Candidate | None, *, accepted: bool, bound: bool = False) -> float | None:

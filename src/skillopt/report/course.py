@@ -6,19 +6,24 @@ nothing: what a step came to was decided by the gate.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
 
-from skillopt.errors import RunDirectoryError
 from skillopt.types import Action, Role
 
 Record: TypeAlias = Mapping[str, Any]
 
 ACCEPTED = frozenset({Action.ACCEPT.value, Action.ACCEPT_NEW_BEST.value, Action.FORCE_ACCEPT.value})
 """The actions that make a candidate the current skill."""
+
+StepVerdict: TypeAlias = Literal["accepted", "rejected", "waiting", "not judged"]
+"""What became of a step's edits: `waiting` ones are gated with those of later steps (evaluation.gate_every)."""
+
+_OTHER_VERDICTS: Final[Mapping[str, StepVerdict]] = {
+    Action.REJECT.value: "rejected",
+    Action.DEFERRED.value: "waiting",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +58,17 @@ class StepPoint:
         epoch: From 1; 0 for the baseline.
         action: The gate's word for what happened.
         reason: Why, in words.
-        train: Share of the step's batch that was solved; None for the baseline.
+        verdict: What became of its edits, in this step or in a later one whose gate they waited for.
+        train: Share of the step's batch that was solved; where batches are drawn from unsolved tasks, which says less
+            the better the skill is, of all training tasks seen so far, as they stood the last time. None for the
+            baseline.
         current: Gate score of the current skill, 0 to 1.
         best: Gate score of the best skill so far.
         candidate: What went to the gate in this step, where anything did.
         slow_update: What the slow update of the epoch that this step ended sent to the gate, where there was one.
         budget: Most edits the step could make; None where there was no limit, or for the baseline.
-        proposed: Edits that reflection proposed.
-        applied: Edits that went into the candidate.
+        proposed: Edits that reflection proposed; whole rewrites, where it proposes those.
+        applied: How many of them went into the candidate, one by one or as suggestions that it was written from.
         skill_tokens: Estimated tokens of the current skill.
         spent: What was used up to and with this step, by role.
     """
@@ -69,6 +77,7 @@ class StepPoint:
     epoch: int
     action: str
     reason: str
+    verdict: StepVerdict
     train: float | None
     current: float
     best: float
@@ -89,11 +98,15 @@ class Course:
         name: Name of the run.
         metric: What the gate compares: hard, soft or mixed.
         points: The baseline and each step, in their order; at least one.
+        trained_on: What `train` is a share of: the step's batch, or all training tasks seen so far.
+        changed_by: What a step proposes and applies: edits, or whole rewrites of the skill.
     """
 
     name: str
     metric: str
     points: tuple[StepPoint, ...]
+    trained_on: Literal["batch", "seen so far"] = "batch"
+    changed_by: Literal["edits", "rewrites"] = "edits"
 
     @property
     def epoch_ends(self) -> tuple[int, ...]:
@@ -115,31 +128,40 @@ def course(records: Sequence[Record], *, name: str) -> Course:
     """
     if not records:
         raise ValueError("a course has at least the baseline")
-    return Course(name, str(records[0]["gate_metric"]), tuple(step_point(record) for record in records))
+    points: tuple[StepPoint, ...] = ()
+    for record in records:
+        points = followed(points, record)
+    last = records[-1]
+    return Course(
+        name,
+        str(records[0]["gate_metric"]),
+        points,
+        trained_on="seen so far" if _drawn_from_unsolved(last) else "batch",
+        changed_by="rewrites" if last.get("skill_update_mode") == "full_rewrite_minibatch" else "edits",
+    )
 
 
-def read_course(directory: Path) -> Course:
-    """Read the course of the run in a directory.
+def followed(points: tuple[StepPoint, ...], record: Record) -> tuple[StepPoint, ...]:
+    """Return the points of a course with the one of the next record; steps that waited for its gate get its verdict.
 
     Raises:
-        RunDirectoryError: If it holds no history, or one that cannot be read.
+        KeyError, TypeError, AttributeError: If the record lacks what every record has.
     """
-    path = directory / "history.json"
-    try:
-        found: object = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, list):
-            raise TypeError("it is no list")
-        return course(cast("list[Record]", found), name=directory.resolve().name)
-    except OSError as error:
-        raise RunDirectoryError(
-            f"{path} cannot be read: {error.strerror or error}",
-            hint="Name the directory of a run whose baseline was measured; `skillopt train` prints it.",
-        ) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise RunDirectoryError(
-            f"{path} is no history that this version of SkillOpt can read: {type(error).__name__}: {error}",
-            hint="Run the same training once more: it writes the file anew from the evidence and pays nothing.",
-        ) from error
+    point = step_point(record)
+    gated: Sequence[int] = record.get("gated_steps") or ()
+    judged = frozenset(gated) - {point.step}
+    earlier = (replace(one, verdict=point.verdict) if one.step in judged else one for one in points)
+    return (*(earlier if judged else points), point)
+
+
+def dollars(course: Course, role: Role) -> tuple[float, ...]:
+    """Return what a role cost up to each step; nothing where its price is unknown at one of them, or where it is free.
+
+    An unknown price is never shown as nothing, and nothing is no line that a chart needs.
+    """
+    amounts = [point.spent[role].dollars for point in course.points]
+    known = tuple(amount for amount in amounts if amount is not None)
+    return known if len(known) == len(amounts) and any(known) else ()
 
 
 def step_point(record: Record) -> StepPoint:
@@ -155,17 +177,29 @@ def step_point(record: Record) -> StepPoint:
         epoch=record["epoch"],
         action=record["action"],
         reason=record["reason"],
-        train=None if is_baseline else record["train_acc"],
+        verdict="accepted" if record["action"] in ACCEPTED else _OTHER_VERDICTS.get(record["action"], "not judged"),
+        train=None if is_baseline else record["train_known_acc" if _drawn_from_unsolved(record) else "train_acc"],
         current=record["current_score"],
         best=record["best_score"],
         candidate=None if is_baseline else _candidate(record),
         slow_update=None if slow is None else _candidate(slow),
         budget=record.get("edit_budget"),
-        proposed=record.get("n_edits_proposed", 0),
-        applied=record.get("edits", {}).get("applied", 0),
+        proposed=record.get("n_edits_proposed") or len(record.get("rewrites") or ()),
+        applied=_applied(record),
         skill_tokens=record["skill_tokens"],
         spent={role: _spent(record["total_usage"][role]) for role in ("target", "optimizer")},
     )
+
+
+def _drawn_from_unsolved(record: Record) -> bool:
+    return record.get("sampling") == "unsolved"
+
+
+def _applied(record: Record) -> int:
+    states: Mapping[str, int] = record.get("edits", {})
+    taken = sum(rewrite["status"] == "applied" for rewrite in record.get("rewrites") or ())
+    suggested = states.get("suggested", 0)
+    return states.get("applied", 0) + ((suggested or taken) if taken else 0)
 
 
 def _candidate(record: Record) -> Candidate | None:

@@ -9,9 +9,9 @@ Colours are Okabe and Ito's, which most colour-blind people can tell apart, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from skillopt.report.course import Candidate, Course
+from skillopt.report.course import Candidate, Course, dollars
 from skillopt.text_files import plain
 from skillopt.types import Role
 
@@ -48,7 +48,7 @@ def plot_edits(course: Course) -> Figure:
 
 
 def plot_spending(course: Course) -> Figure:
-    """Draw what both roles used up to each step: tokens and, where prices are known, dollars."""
+    """Draw what each role used up to each step: tokens and, where its price is known, dollars."""
     figure, axes = _figure(course, "spending")
     draw_spending(axes, course)
     return figure
@@ -82,7 +82,8 @@ def draw_scores(axes: Axes, course: Course) -> None:
     trained = [(point.step, 100 * point.train) for point in points if point.train is not None]
     if trained:
         x, y = zip(*trained, strict=True)
-        axes.plot(x, y, color=SKY, linestyle=":", marker=marker, linewidth=1.4, label="training batch (solved)")
+        label = "training batch" if course.trained_on == "batch" else "training tasks seen so far"
+        axes.plot(x, y, color=SKY, linestyle=":", marker=marker, linewidth=1.4, label=f"{label} (solved)")
     current = [100 * point.current for point in points]
     axes.step(steps, current, where="post", color=BLUE, linewidth=2.4, label="current skill, selection")
     best = [100 * point.best for point in points]
@@ -123,21 +124,21 @@ def draw_edits(axes: Axes, course: Course) -> None:
     """Draw the edit budget and the edits of a training into a plot."""
     points = course.points[1:]
     steps = [point.step for point in points]
-    taken = [point.applied if point.candidate and point.candidate.accepted else 0 for point in points]
-    axes.bar(steps, taken, color=GREEN, width=0.7, label="applied, accepted")
-    applied = zip(points, taken, strict=True)
-    lost = [(point.step, point.applied - kept, kept) for point, kept in applied if point.applied > kept]
-    if lost:
-        x, heights, bottoms = zip(*lost, strict=True)
-        label = "applied, not accepted"
-        axes.bar(x, heights, bottom=bottoms, color="white", edgecolor=RED, hatch="///", width=0.7, label=label)
+    looks: dict[str, dict[str, Any]] = {
+        "applied, accepted": {"color": GREEN},
+        "applied, not accepted": {"color": "white", "edgecolor": RED, "hatch": "///"},
+    }
+    for accepted, (label, look) in zip((True, False), looks.items(), strict=True):
+        chosen = [point for point in points if point.applied and (point.verdict == "accepted") == accepted]
+        if chosen:  # a bar without a height would still have an edge
+            axes.bar([p.step for p in chosen], [p.applied for p in chosen], width=0.7, label=label, **look)
     axes.plot(steps, [point.proposed for point in points], color=GREY, marker="_", linestyle="", label="proposed")
     budgets = [(point.step, point.budget) for point in points if point.budget is not None]
     if budgets:
         x, y = zip(*budgets, strict=True)
         axes.step(x, y, where="mid", color=ORANGE, linewidth=2, label="budget (learning rate)")
     _mark_epochs(axes, course)
-    axes.set_ylabel("edits")
+    axes.set_ylabel(course.changed_by)
     axes.set_ylim(0, 1.35 * max(1.0, axes.get_ylim()[1]))  # room for the legend above what was drawn
     _whole_numbers(axes, vertical=True)
     _finish(axes, course, title="What did each step change?")
@@ -145,7 +146,7 @@ def draw_edits(axes: Axes, course: Course) -> None:
 
 
 def draw_spending(axes: Axes, course: Course) -> None:
-    """Draw what was used up to each step into a plot: tokens to the left, dollars to the right where all are known."""
+    """Draw what each role used up to each step: tokens to the left, dollars to the right where its price is known."""
     steps = [point.step for point in course.points]
     colours: tuple[tuple[Role, str], ...] = (("target", BLUE), ("optimizer", ORANGE))
     for role, colour in colours:
@@ -154,26 +155,18 @@ def draw_spending(axes: Axes, course: Course) -> None:
     axes.set_ylabel("tokens so far")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(lambda value, _: _short(value))
-    known = _dollars(course)
-    if known and known[-1] > 0:
+    lines = list(axes.get_lines())
+    priced = [(role, colour, known) for role, colour in colours if (known := dollars(course, role))]
+    if priced:
         right = axes.twinx()
-        right.plot(steps, known, color=GREEN, linestyle="--", linewidth=1.8, label="both, dollars")
+        for role, colour, known in priced:
+            right.plot(steps, known, color=colour, linestyle="--", linewidth=1.8, label=f"{role}, dollars")
         right.set_ylabel("dollars so far")
         right.set_ylim(bottom=0)
         right.yaxis.set_major_formatter(lambda value, _: f"${value:,.2f}")
-        lines = [*axes.get_lines(), *right.get_lines()]
-    else:
-        lines = list(axes.get_lines())
+        lines += right.get_lines()
     _finish(axes, course, title="What does it cost?")
     axes.legend(lines, [str(line.get_label()) for line in lines], fontsize=8, frameon=False, loc="upper left")
-
-
-def _dollars(course: Course) -> list[float]:
-    """Return what both roles cost up to each step; nothing where the price of one is unknown."""
-    amounts = [[spent.dollars for spent in point.spent.values()] for point in course.points]
-    if any(amount is None for pair in amounts for amount in pair):
-        return []
-    return [sum(amount for amount in pair if amount is not None) for pair in amounts]
 
 
 def _figure(course: Course, what: str) -> tuple[Figure, Axes]:

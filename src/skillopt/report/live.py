@@ -22,20 +22,12 @@ from skillopt.events import (
     StepCommitted,
     Warned,
 )
-from skillopt.report.course import step_point
-from skillopt.report.live_state import EditLine, LiveRun, Stage, Standing, Verdict
+from skillopt.report.course import StepVerdict, followed, step_point
+from skillopt.report.live_state import EditLine, LiveRun, Stage, Standing
 from skillopt.types import JsonValue
 
 KEPT_EDITS: Final = 200
 KEPT_WARNINGS: Final = 50
-
-_VERDICTS: Final[Mapping[str, Verdict]] = {
-    "accept": "accepted",
-    "accept_new_best": "accepted",
-    "force_accept": "accepted",
-    "reject": "rejected",
-    "deferred": "waiting",
-}
 
 
 def follow(known: LiveRun, event: Event, *, at: float) -> LiveRun:
@@ -107,21 +99,19 @@ def _settled(known: LiveRun) -> LiveRun:
 
 
 def _commit(known: LiveRun, event: StepCommitted) -> LiveRun:
-    record, point = event.record, step_point(event.record)
-    verdict: Verdict = _VERDICTS.get(point.action, "not judged")
-    gated = record.get("gated_steps")
-    judged = frozenset(gated if isinstance(gated, list) else ())
+    record = event.record
+    points = followed(known.points, record)
+    point, verdicts = points[-1], {one.step: one.verdict for one in points}
     earlier = (
-        replace(line, verdict=verdict) if line.verdict == "waiting" and line.step in judged else line
-        for line in known.edits
+        replace(line, verdict=verdicts[line.step]) if line.verdict == "waiting" else line for line in known.edits
     )
-    edits = (_edit_line(point.step, edit, verdict) for edit in event.edits)
+    edits = (_edit_line(point.step, edit, point.verdict) for edit in event.edits)
     paid = sum(known.spent.paid_calls.values()) if known.spent else 0
     was_paid = point.step > 0 and paid > known.committed_paid
     standing = _standing(record)
     return replace(
         _settled(known),
-        points=(*known.points, point),
+        points=points,
         baseline=known.baseline if point.step else standing,
         standing=standing,
         edits=(*earlier, *edits)[-KEPT_EDITS:],
@@ -132,7 +122,7 @@ def _commit(known: LiveRun, event: StepCommitted) -> LiveRun:
     )
 
 
-def _edit_line(step: int, edit: Mapping[str, str], verdict: Verdict) -> EditLine:
+def _edit_line(step: int, edit: Mapping[str, str], verdict: StepVerdict) -> EditLine:
     operation, status, text = (edit.get(name, "") for name in ("operation", "status", "text"))
     return EditLine(step, operation, status, text, verdict if status == "applied" else "not applied")
 

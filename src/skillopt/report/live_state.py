@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from skillopt.events import RunEnded, RunStarted, Spent
-from skillopt.report.course import StepPoint
+from skillopt.report.course import StepPoint, StepVerdict
 
 STAGES: Final = ("rollout", "reflect", "aggregate", "select", "update", "gate")
 """The six stages of a step, in their order."""
 
-Verdict: TypeAlias = Literal["accepted", "rejected", "waiting", "not judged", "not applied"]
-"""What became of an edit: `waiting` ones are gated with those of later steps."""
+Verdict: TypeAlias = Literal[StepVerdict, "not applied"]
+"""What became of an edit."""
 
 
 @dataclass(frozen=True, slots=True)

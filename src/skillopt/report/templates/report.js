@@ -98,7 +98,7 @@
     const flat = numbers.steps.map(() => numbers.baseline);
     const series = [
       line("baseline", "grey", { dash: [6, 4], width: 1.5 }),
-      line("training batch", "sky", { dash: [2, 3], width: 1.5, points: { show: numbers.steps.length < 60, size: 5 } }),
+      line("training " + (numbers.trained_on === "batch" ? "batch" : "tasks seen so far"), "sky", { dash: [2, 3], width: 1.5, points: { show: numbers.steps.length < 60, size: 5 } }),
       line("current", "blue", { paths: stepped, width: 3 }),
     ];
     const data = [flat, numbers.train, numbers.current];
@@ -146,9 +146,12 @@
     const data = [numbers.tokens.target, numbers.tokens.optimizer];
     const axes = [axis({ values: (u, ticks) => ticks.map(compact) })];
     const scales = { y: { range: (u, low, high) => [0, (high || 1) * 1.05] } };
-    if (numbers.dollars) {
-      series.push(line("dollars", "green", { scale: "dollars", dash: [3, 3], value: dollars }));
-      data.push(numbers.dollars);
+    const priced = Object.keys(numbers.dollars);
+    for (const role of priced) {
+      series.push(line(role + ", dollars", role === "target" ? "blue" : "orange", { scale: "dollars", dash: [2, 3], value: dollars }));
+      data.push(numbers.dollars[role]);
+    }
+    if (priced.length) {
       scales.dollars = { range: (u, low, high) => [0, (high || 1) * 1.05] };
       axes.push(axis({ scale: "dollars", side: 1, grid: { show: false }, values: (u, ticks) => ticks.map((tick) => "$" + +tick.toPrecision(3)) }));
     }

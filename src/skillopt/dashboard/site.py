@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from typing import Final, cast
 
 from starlette.exceptions import HTTPException
@@ -50,6 +50,7 @@ class Site:
         channels: What browsers listen to.
         rendering: What makes pages.
         drawing: Held by who draws a picture.
+        closing: Set where the site ends, for what would go on without an end.
     """
 
     catalogue: Catalogue
@@ -58,6 +59,7 @@ class Site:
     channels: Channels = field(default_factory=Channels)
     rendering: Rendering = field(default_factory=Rendering)
     drawing: Lock = field(default_factory=Lock)
+    closing: Event = field(default_factory=Event)
 
     def entry(self, request: Request) -> RunEntry:
         """Return the run that the address names.

@@ -50,8 +50,8 @@ class Site:
         glances: The runs at a glance.
         channels: What browsers listen to.
         rendering: What makes pages.
-        drawing: Held by who draws a picture.
         histories: What reads how the tasks of the runs went.
+        drawing: Held by who draws a picture.
         closing: Set where the site ends, for what would go on without an end.
     """
 
@@ -60,8 +60,8 @@ class Site:
     glances: Glances
     channels: Channels = field(default_factory=Channels)
     rendering: Rendering = field(default_factory=Rendering)
-    drawing: Lock = field(default_factory=Lock)
     histories: HistoryReader = field(default_factory=HistoryReader)
+    drawing: Lock = field(default_factory=Lock)
     closing: Event = field(default_factory=Event)
 
     def entry(self, request: Request) -> RunEntry:

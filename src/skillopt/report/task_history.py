@@ -123,6 +123,11 @@ class HistoryReader:
         self._made: WeakKeyDictionary[RunFiles, RunHistory] = WeakKeyDictionary()
         self._lock = Lock()
 
+    @property
+    def kept_rows(self) -> int:
+        """Rows that are kept."""
+        return self._rows
+
     def history(self, run: RunFiles) -> RunHistory:
         """Return how every task of a run went.
 

@@ -34,6 +34,10 @@
       const field = document.querySelector("[data-focus-key='/']");
       if (field) { event.preventDefault(); field.focus(); field.select(); }
     }
+    if (event.key === "n" || event.key === "p") {
+      const link = document.querySelector(event.key === "n" ? "a[rel=next]" : "a[rel=prev]");
+      if (link) link.click();
+    }
     if (event.key === "j" || event.key === "k") {
       const rows = [...document.querySelectorAll("[data-row]")];
       const now = rows.indexOf(document.activeElement);

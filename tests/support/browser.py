@@ -42,7 +42,7 @@ ARGUMENTS = (
 WIDE, NARROW = 1280, 360
 """CSS pixels across a laptop's window and a small telephone."""
 
-PATIENCE = 60_000
+PATIENCE = 30_000
 """Milliseconds after which a condition counts as one that never comes: no test waits for as long as that."""
 
 _TELL_OF_VIOLATIONS = """
@@ -181,7 +181,8 @@ async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
             return page
 
         yield open_one
-    assert [fault for watch in watches for fault in watch.unexpected()] == []
+    faults = [fault for watch in watches for fault in watch.unexpected()]
+    assert not faults, faults
 
 
 def watch_of(page: Page) -> Watch:

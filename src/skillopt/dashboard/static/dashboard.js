@@ -15,10 +15,13 @@
     if (again) { again = false; refresh(part); }
   }
 
-  addEventListener("changed", (event) => {
+  function refreshPartOf(event) {
     const part = event.target instanceof Element && event.target.dataset.refresh;
     if (part) refresh(part);
-  });
+  }
+  addEventListener("changed", refreshPartOf);
+  // What changed between the making of the page and its stream, or while there was none, is told by nobody.
+  addEventListener("htmx:sse:after:connection", refreshPartOf);
 
   // A chart that is drawn knows no templates: it is told that its numbers may be new.
   addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("numbers")));

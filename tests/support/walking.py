@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from starlette.testclient import TestClient
 from tests.support.markup import Page, parsed
@@ -36,7 +37,7 @@ def check_page(address: str, html: str) -> Page:
     assert len(page.named("h1")) == 1 and len(page.named("title")) == 1 and len(page.named("main")) == 1, address
     assert page.named("title")[0].text.startswith(page.named("h1")[0].text[:40]), address
     levels = [int(one.tag[1]) for one in page.elements if re.fullmatch(r"h[1-6]", one.tag)]
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), (address, levels)
+    assert all(after <= before + 1 for before, after in pairwise(levels)), (address, levels)
     ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
     assert len(ids) == len(set(ids)), (address, ids)
     for one in page.elements:

@@ -13,7 +13,7 @@ from tests.support.markup import Page, parsed
 def walk(browser: TestClient, *starts: str, most: int) -> Iterator[tuple[str, str]]:
     """Yield the addresses and the texts of pages that links lead to, each once, first those that stand nearest.
 
-    Every link has to lead to a page.
+    Every link has to lead to a page; what is to be downloaded is left out.
     """
     waiting, seen = list(starts), set(starts)
     for _ in range(most):
@@ -25,7 +25,8 @@ def walk(browser: TestClient, *starts: str, most: int) -> Iterator[tuple[str, st
         if not answer.headers["content-type"].startswith("text/html"):
             continue
         yield address, answer.text
-        found = [one.attributes.get("href") or "" for one in parsed(answer.text).named("a")]
+        anchors = [one.attributes for one in parsed(answer.text).named("a") if "download" not in one.attributes]
+        found = [attributes.get("href") or "" for attributes in anchors]
         fresh = [link for link in dict.fromkeys(found) if link.startswith("/") and link not in seen]
         seen.update(fresh)
         waiting += fresh

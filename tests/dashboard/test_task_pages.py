@@ -138,7 +138,7 @@ def test_an_evaluation_shows_its_rows_and_filters_them(browser: TestClient, even
     rows = read_json(eventful / place / "results.json")
     page = ask(browser, "evaluation", of=place)
     assert [one for one in shown_tasks(page) if one != place] == [row["id"] for row in rows]
-    assert page.named("h1")[0].text == "step 2: candidate at the gate"
+    assert page.named("h1")[0].text == "Step 2: candidate at the gate"
     failed = ask(browser, "evaluation", of=place, outcome="failed", text="simulated-001")
     expected = [row["id"] for row in rows if not row["hard"] and "simulated-001" in row["id"]]
     assert [one for one in shown_tasks(failed) if one != place] == expected

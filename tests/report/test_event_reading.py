@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.support.records import committed, record, spent, started
 from tests.support.runs import write_run
@@ -210,7 +210,8 @@ EVENTS: some.SearchStrategy[Event] = some.one_of(
 )  # fmt: skip
 
 
-@given(some.lists(EVENTS, max_size=30))
+@settings(max_examples=400)
+@given(some.lists(EVENTS, min_size=4, max_size=20))
 def test_what_is_left_out_by_skimming_changes_nothing_that_is_known(events: list[Event]) -> None:
     """However the events stand: the same is known at the end as by reading all of them."""
     with TemporaryDirectory() as folder:

@@ -47,7 +47,7 @@ async def _followed(session: aiohttp.ClientSession, address: str, events: EventL
         assert stream.status == 200, await stream.text()
         await stream.content.readuntil(b"\n\n")  # what is known when a page begins to follow
         for number in range(EVENTS):
-            mark = f"the benchmark's warning {number}"
+            mark = f"warning {number} of the benchmark"
             began = time.perf_counter()
             events.emit(Warned(mark))
             while mark.encode() not in await stream.content.readuntil(b"\n\n"):

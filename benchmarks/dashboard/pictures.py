@@ -93,12 +93,16 @@ async def _walk(page: Page, address: str, directory: Path, look: str) -> None:
     await shot("skills")
     await page.goto(f"{address}/runs/{ENDED}/tasks")
     await shot("tasks")
-    await follow(f"main tbody a[href^='/runs/{ENDED}/tasks/']")
+    await follow(f"main tbody a[href^='/runs/{ENDED}/task?']")
     await shot("task")
-    await follow("main a[href*='trajector']")
+    await follow("main a[href*='/trajectory?']")
     await shot("trajectory")
     await page.goto(f"{address}/compare?run={ENDED}&run={OTHER}")
     await shot("compare")
+    await page.goto(f"{address}/runs/{ENDED}/epochs")
+    await shot("epochs")
+    await page.goto(f"{address}/runs/{ENDED}/spending")
+    await shot("spending")
     await page.goto(f"{address}/runs/nothing")
     await shot("not-found")
 
@@ -111,7 +115,7 @@ async def _training(config: Path, run: Path) -> AsyncGenerator[None]:
         await asyncio.sleep(SECONDS_A_CALL * (1 + call.number % 3))
 
     async with SimulatedServer(WORLD, delay=slowly) as server:
-        words = [f"env.out_root={run}", "model.workers=4"]
+        words = [f"env.out_root={run}", "env.workers=4"]
         for role in ("target", "optimizer"):
             words += [f"model.{role}.name=compatible:simulated-{role}", f"model.{role}.base_url={server.base_url}"]
         process = await asyncio.create_subprocess_exec(
@@ -124,7 +128,8 @@ async def _training(config: Path, run: Path) -> AsyncGenerator[None]:
                 assert process.returncode is None, "the training ended before it began"
             yield
         finally:
-            process.terminate()
+            if process.returncode is None:
+                process.terminate()
             await process.wait()
 
 

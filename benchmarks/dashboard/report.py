@@ -19,7 +19,7 @@ from benchmarks.dashboard.visiting import Visited, link, visits
 
 OF_MANY = ("list", "last page of the list", "run", "step", "skill")
 """Pages that are measured over a hundred runs of 200 steps."""
-OF_LARGE = ("run", "step", "tasks", "last page of the tasks", "task", "trajectory")
+OF_LARGE = ("run", "step", "tasks", "last page of the tasks", "task", "evaluation", "trajectory")
 """Pages that are measured over one run with 15,000 rollouts."""
 
 
@@ -101,7 +101,9 @@ async def _path(session: aiohttp.ClientSession, served: Serving, page: str) -> s
         case "last page of the tasks":
             return f"{run}/tasks?page=1000"
         case "task":
-            return await link(session, served, f"{run}/tasks", rf"{run}/tasks/[^/?]+")
+            return await link(session, served, f"{run}/tasks", rf"{run}/task\?.*")
+        case "evaluation":
+            return await link(session, served, f"{run}/steps/7", rf"{run}/evaluation\?.*")
         case _:
-            task = await link(session, served, f"{run}/tasks", rf"{run}/tasks/[^/?]+")
-            return await link(session, served, task, rf"{run}/.*trajector.*")
+            task = await link(session, served, f"{run}/tasks", rf"{run}/task\?.*")
+            return await link(session, served, task, rf"{run}/trajectory\?.*")

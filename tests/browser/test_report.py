@@ -11,7 +11,7 @@ from tests.support.browser import (
     NARROW,
     OpenPage,
     becomes,
-    colours_drawn,
+    drawn,
     inaccessible,
     reached_by_tab,
     watch_of,
@@ -26,7 +26,8 @@ from skillopt.text_files import plain
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-CHARTS = ("#chart-scores", "#chart-edits", "#chart-spending")
+CHARTS = (("#chart-scores", "blue"), ("#chart-edits", "green"), ("#chart-spending", "orange"))
+"""Each with the colour of a line or bar in it."""
 
 
 def written(run: Path, directory: Path) -> str:
@@ -56,15 +57,15 @@ async def test_the_charts_are_drawn_and_drawn_anew_when_the_window_or_the_colour
     report: str, open_page: OpenPage
 ) -> None:
     page = await open_page(report)
-    for chart in CHARTS:
-        assert await colours_drawn(page, chart) > 5, chart
+    for chart, colour in CHARTS:
+        await drawn(page, chart, colour)
     picture = "document.querySelector('#chart-scores canvas').toDataURL()"
     before = await page.evaluate(picture)
     await page.emulate_media(color_scheme="dark")
     await becomes(page, f"{picture} !== '{before}'")
     await page.set_viewport_size({"width": NARROW, "height": 800})
     await becomes(page, "document.documentElement.scrollWidth <= innerWidth")
-    assert await colours_drawn(page, "#chart-scores") > 5
+    await drawn(page, "#chart-scores", "blue")
 
 
 async def test_the_numbers_under_the_pointer_are_those_of_the_table(report: str, open_page: OpenPage) -> None:

@@ -30,13 +30,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+def open_site(directory: Path, **options: Any) -> TestClient:
+    """Open the live page over a directory, as a browser on this machine would."""
+    return TestClient(
+        application(directory, **options), base_url="http://127.0.0.1:8000", raise_server_exceptions=False
+    )
+
+
 @pytest.fixture
 def visit() -> Visit:
-    """Opens the live page over a directory, as a browser on this machine would."""
-
-    def opened(directory: Path, **options: Any) -> TestClient:
-        return TestClient(
-            application(directory, **options), base_url="http://127.0.0.1:8000", raise_server_exceptions=False
-        )
-
-    return opened
+    """Opens the live page over a directory."""
+    return open_site

@@ -10,22 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
+from tests.dashboard.conftest import open_site
 from tests.support.markup import Page, parsed
 from tests.support.runs import read_json
 
+from skillopt.dashboard.rendering import run_url
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import write_json_atomically
 
 
 @pytest.fixture(scope="module")
 def browser(eventful: Path) -> TestClient:
-    return open_visit(eventful.parent)
-
-
-def open_visit(directory: Path) -> TestClient:
-    from skillopt.dashboard.app import application
-
-    return TestClient(application(directory), base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+    return open_site(eventful.parent)
 
 
 def page_of(browser: TestClient, address: str) -> Page:
@@ -47,6 +43,10 @@ def test_a_step_says_its_decision_and_why_and_what_each_stage_made(browser: Test
         assert f"patches: {record['n_patches']} " in page.text
         heads = [one.text.split(":")[0] for one in page.named("h2")]
         assert heads[:6] == ["Rollout", "Reflect", "Aggregate", "Select", "Update", "Gate"]
+
+
+def test_the_title_names_the_way_to_it_for_whoever_has_several_open(browser: TestClient) -> None:
+    assert page_of(browser, "/runs/run/steps/2/edits/1").named("title")[0].text == "Edit 1 - Step 2 - run - SkillOpt"
 
 
 def test_it_leads_to_the_steps_beside_it(browser: TestClient, eventful: Path) -> None:
@@ -153,8 +153,6 @@ def test_what_is_not_there_is_said_in_words(browser: TestClient, path: str, word
 
 @given(st.text(min_size=1, max_size=20), st.text(min_size=1, max_size=20))
 def test_no_step_and_no_edit_of_any_name_breaks_a_page(browser: TestClient, step: str, edit: str) -> None:
-    from skillopt.dashboard.rendering import run_url
-
     for address in (
         run_url("run", "steps", step),
         run_url("run", "steps", "1", "edits", edit),
@@ -171,7 +169,7 @@ def test_a_step_whose_record_is_not_written_yet_shows_what_is_there(eventful: Pa
     for left in ("merged_patch.json", "selection_eval", "candidate_skill.md"):
         path = copy / "steps" / f"step_{step:04d}" / left
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    page = page_of(open_visit(tmp_path), f"/runs/copy/steps/{step}")
+    page = page_of(open_site(tmp_path), f"/runs/copy/steps/{step}")
     assert "still at work" in page.text
     assert len([one for one in links(page) if "/trajectory?" in one]) == records[-1]["rollout_n"]
 
@@ -181,7 +179,7 @@ def test_a_record_that_lacks_what_every_record_has_is_an_error_in_words(eventful
     records = read_json(copy / "history.json")
     del records[1]["edits"]
     write_json_atomically(copy / "history.json", records)
-    answer = open_visit(tmp_path).get("/runs/copy/steps/1")
+    answer = open_site(tmp_path).get("/runs/copy/steps/1")
     assert answer.status_code == 500
     assert "lacks what every record has" in parsed(answer.text).text and "Traceback" not in answer.text
 
@@ -191,7 +189,7 @@ def test_a_long_batch_is_shown_in_part_with_a_way_to_all_of_it(eventful: Path, t
     path = copy / "steps" / "step_0001" / "rollout" / "results.json"
     row = read_json(path)[0]
     write_json_atomically(path, [{**row, "id": f"many-{number}"} for number in range(500)])
-    page = page_of(open_visit(tmp_path), "/runs/copy/steps/1")
+    page = page_of(open_site(tmp_path), "/runs/copy/steps/1")
     assert len([one for one in links(page) if "many-" in one]) == 20
     assert "All 500 rollouts" in page.text
     assert re.search(r"of=steps(/|%2F)step_0001(/|%2F)rollout", " ".join(links(page)))

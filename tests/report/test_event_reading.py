@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
+from tests.support.records import committed, record, spent, started
 from tests.support.runs import write_run
 
 from skillopt.api import train
 from skillopt.errors import RunDirectoryError
-from skillopt.events import Event, RunStarted, StageProgress, StepCommitted, Warned
-from skillopt.report.event_reading import START, Position, read_events
+from skillopt.events import (
+    EpochStageCommitted,
+    Event,
+    RunEnded,
+    RunStarted,
+    StageProgress,
+    StageStarted,
+    StepCommitted,
+    Warned,
+)
+from skillopt.report.event_reading import START, Position, Reading, read_events
+from skillopt.report.live import follow_all
+from skillopt.report.live_state import NOTHING, LiveRun
 from skillopt.run.event_log import FORMAT_VERSION, EventLog, event_json
 
 
@@ -180,3 +193,42 @@ def test_a_record_of_a_real_run_is_readable_as_one(tmp_path: Path) -> None:
     with EventLog(path) as log:
         log.emit(StepCommitted({"step": 1}))
     assert read_events(path).unreadable == 1
+
+
+EVENTS: some.SearchStrategy[Event] = some.one_of(
+    some.just(started()),
+    some.builds(StageStarted, some.sampled_from(["rollout", "reflect", "gate"]), some.just(1), some.integers(1, 2)),
+    some.builds(
+        StageProgress, some.sampled_from(["rollout", "reflect", "gate"]), some.just(1), some.integers(1, 2),
+        done=some.integers(1, 3), total=some.just(3), outcome=some.sampled_from(["solved", "failed"]),
+    ),
+    some.builds(spent, some.integers(0, 9), some.integers(0, 9)),
+    some.builds(committed, some.integers(0, 2)),
+    some.builds(EpochStageCommitted, some.just("slow_update"), some.just(1), some.just(record(1))),
+    some.builds(Warned, some.text(max_size=3)),
+    some.just(RunEnded("improved", "", {})),
+)  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(some.lists(EVENTS, min_size=4, max_size=20))
+def test_what_is_left_out_by_skimming_changes_nothing_that_is_known(events: list[Event]) -> None:
+    """However the events stand: the same is known at the end as by reading all of them."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "events.jsonl"
+        with EventLog(path) as log:
+            for event in events:
+                log.emit(event)
+        everything, skimmed = read_events(path), read_events(path, skim="what counts")
+    assert skimmed.position == everything.position
+
+    def known(reading: Reading) -> LiveRun:
+        return follow_all(NOTHING, ((one.event, one.at) for one in reading.events))
+
+    assert known(skimmed) == known(everything)
+
+
+async def test_most_of_a_long_log_is_left_out(tmp_path: Path) -> None:
+    await train(write_run(tmp_path))
+    path = tmp_path / "run" / "events.jsonl"
+    assert len(read_events(path, skim="what counts").events) < len(read_events(path).events) / 2

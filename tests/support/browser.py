@@ -42,7 +42,7 @@ ARGUMENTS = (
 WIDE, NARROW = 1280, 360
 """CSS pixels across a laptop's window and a small telephone."""
 
-PATIENCE = 60_000
+PATIENCE = 30_000
 """Milliseconds after which a condition counts as one that never comes: no test waits for as long as that."""
 
 _TELL_OF_VIOLATIONS = """
@@ -51,12 +51,17 @@ addEventListener("securitypolicyviolation", (event) => {
 });
 """
 
-_COLOURS = """
-(canvas) => {
+_PIXELS = """
+(canvas, name) => {
   const { width, height } = canvas;
   if (!width || !height) return 0;
-  const data = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, width, height).data.buffer);
-  return new Set(data).size;
+  const colour = getComputedStyle(document.documentElement).getPropertyValue("--" + name);
+  const paint = new OffscreenCanvas(1, 1).getContext("2d");
+  paint.fillStyle = colour;
+  paint.fillRect(0, 0, 1, 1);
+  const pixels = (context, ...size) => new Uint32Array(context.getImageData(0, 0, ...size).data.buffer);
+  const [wanted] = pixels(paint, 1, 1);
+  return pixels(canvas.getContext("2d"), width, height).filter((pixel) => pixel === wanted).length;
 }
 """
 
@@ -181,7 +186,8 @@ async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
             return page
 
         yield open_one
-    assert [fault for watch in watches for fault in watch.unexpected()] == []
+    faults = [fault for watch in watches for fault in watch.unexpected()]
+    assert not faults, faults
 
 
 def watch_of(page: Page) -> Watch:
@@ -196,10 +202,10 @@ async def becomes(page: Page, condition: str) -> None:
         await page.evaluate(f"() => new Promise((done) => {{ {looking} }})")
 
 
-async def colours_drawn(page: Page, selector: str) -> int:
-    """Return how many colours the canvas inside an element shows: one where it is blank, none where there is none."""
-    canvas = page.locator(f"{selector} canvas")
-    return await canvas.evaluate(_COLOURS) if await canvas.count() else 0
+async def drawn(page: Page, chart: str, colour: str) -> None:
+    """Wait until a chart shows a colour of the style sheet, as the page stands."""
+    canvas = f"document.querySelector('{chart} canvas')"
+    await becomes(page, f"{canvas} && ({_PIXELS})({canvas}, '{colour}') > 0")
 
 
 async def wider_than_the_window(page: Page) -> Sequence[str]:

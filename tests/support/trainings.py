@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.children import play, processes
-from tests.support.runs import SMALL, write_run
+from tests.support.runs import SMALL, read_json, write_run
 
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Call
@@ -81,6 +81,11 @@ class Training:
         """Begin, or go on after a kill."""
         self.process = processes().Process(target=play, args=(self.config,))
         self.process.start()
+
+    async def committed(self, step: int) -> None:
+        """Let it go on until a step is final, and hold it at the optimizer's next call."""
+        while read_json(self.directory / "history.json")[-1]["step"] < step:
+            await self.sluice.let(1)
 
     async def kill(self) -> None:
         """End it by SIGKILL, in the middle of whatever it does."""

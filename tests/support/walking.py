@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from starlette.testclient import TestClient
 from tests.support.markup import Page, parsed
@@ -13,7 +13,7 @@ from tests.support.markup import Page, parsed
 def walk(browser: TestClient, *starts: str, most: int) -> Iterator[tuple[str, str]]:
     """Yield the addresses and the texts of pages that links lead to, each once, first those that stand nearest.
 
-    Every link has to lead to a page.
+    Every link has to lead to a page; what is to be downloaded is left out.
     """
     waiting, seen = list(starts), set(starts)
     for _ in range(most):
@@ -25,7 +25,8 @@ def walk(browser: TestClient, *starts: str, most: int) -> Iterator[tuple[str, st
         if not answer.headers["content-type"].startswith("text/html"):
             continue
         yield address, answer.text
-        found = [one.attributes.get("href") or "" for one in parsed(answer.text).named("a")]
+        anchors = [one.attributes for one in parsed(answer.text).named("a") if "download" not in one.attributes]
+        found = [attributes.get("href") or "" for attributes in anchors]
         fresh = [link for link in dict.fromkeys(found) if link.startswith("/") and link not in seen]
         seen.update(fresh)
         waiting += fresh
@@ -37,7 +38,7 @@ def check_page(address: str, html: str) -> Page:
     assert len(page.named("h1")) == 1 and len(page.named("title")) == 1 and len(page.named("main")) == 1, address
     assert page.named("title")[0].text.startswith(page.named("h1")[0].text[:40]), address
     levels = [int(one.tag[1]) for one in page.elements if re.fullmatch(r"h[1-6]", one.tag)]
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), (address, levels)
+    assert all(after <= before + 1 for before, after in pairwise(levels)), (address, levels)
     ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
     assert len(ids) == len(set(ids)), (address, ids)
     for one in page.elements:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from threading import Lock
+from threading import Event, Lock
 from typing import Final
 
 from starlette.requests import Request
@@ -55,11 +55,15 @@ class Channel:
         self._lock = Lock()
         self._seen: tuple[float, News] | None = None
 
-    async def listen(self) -> AsyncIterator[News | None]:
-        """Yield what is to be seen, at once and whenever it has changed; None after a long silence."""
+    async def listen(self, closing: Event) -> AsyncIterator[News | None]:
+        """Yield what is to be seen, at once and whenever it has changed; None after a long silence.
+
+        Args:
+            closing: Set where the whole site ends; the listening ends with it.
+        """
         told: News | None = None
         silent = 0
-        while True:
+        while not closing.is_set():
             news = await asyncio.to_thread(self.now)
             silent = silent + 1 if news == told else 0
             if not silent:
@@ -79,11 +83,11 @@ class Channel:
             return self._seen[1]
 
 
-def stream(request: Request, channel: Channel) -> Response:
-    """Return the answer that sends what a channel tells, for as long as its reader stays."""
+def stream(request: Request, channel: Channel, closing: Event) -> Response:
+    """Return the answer that sends what a channel tells, for as long as its reader stays and the site is there."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
-    return StreamingResponse(messages(channel.listen()), media_type="text/event-stream")
+    return StreamingResponse(messages(channel.listen(closing)), media_type="text/event-stream")
 
 
 async def messages(told: AsyncIterator[News | None]) -> AsyncIterator[str]:
@@ -95,7 +99,9 @@ async def messages(told: AsyncIterator[News | None]) -> AsyncIterator[str]:
             continue
         if news.html and (last is None or news.html != last.html):
             yield _message(news.html)
-        if last is not None and news.mark != last.mark:
+        if last is None:
+            yield ": what comes from here on is new\n\n"
+        elif news.mark != last.mark:
             yield "event: changed\ndata: changed\n\n"
         last = news
 

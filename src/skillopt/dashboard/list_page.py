@@ -12,6 +12,7 @@ from skillopt.dashboard.channel import News, stream
 from skillopt.dashboard.glances import Glance
 from skillopt.dashboard.rendering import page_number, paged
 from skillopt.dashboard.site import Site, site_of
+from skillopt.run.outcome import EndState
 
 _LEAST: Final = float("-inf")
 
@@ -23,6 +24,9 @@ ORDERS: Final[Mapping[str, Callable[[Glance], Any]]] = {
     "cost": lambda one: _LEAST if one.dollars is None else one.dollars,
 }
 """What the list can be sorted by."""
+
+STATES: Final = ("running", "starting", "broken off", "damaged", *(end.value for end in EndState))
+"""Every word for where a run stands, for the filter: those at work first."""
 
 _BIGGEST_FIRST: Final = frozenset({"when", "gain", "cost"})
 """Orders that begin with the newest, the best and the dearest."""
@@ -44,7 +48,7 @@ def list_page(request: Request) -> Response:
         title="Runs",
         runs=paged(found, page_number(request)),
         everything=len(everything),
-        states=sorted({one.state for one in everything} | ({state} if state else set())),
+        states=STATES,
         text=text,
         state=state,
         order=name,
@@ -66,7 +70,7 @@ def chosen(everything: list[Glance], *, text: str, state: str, order: str, backw
 def list_events(request: Request) -> Response:
     """Return the stream that says when the list has changed."""
     site = site_of(request)
-    return stream(request, site.channels.named("list", lambda: _look(site)))
+    return stream(request, site.channels.named("list", lambda: _look(site)), site.closing)
 
 
 def _look(site: Site) -> News:

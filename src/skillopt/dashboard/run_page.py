@@ -82,7 +82,7 @@ def run_events(request: Request) -> Response:
     """Return the stream that sends the live part of the page, and says when the rest has changed."""
     site = site_of(request)
     entry = site.entry(request)
-    return stream(request, site.channels.named(f"run {entry.id}", lambda: _look(site, entry)))
+    return stream(request, site.channels.named(f"run {entry.id}", lambda: _look(site, entry)), site.closing)
 
 
 def epochs_page(request: Request) -> Response:

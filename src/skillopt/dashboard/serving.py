@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from threading import Event
 from types import FrameType
 from typing import Final
 
@@ -14,6 +15,7 @@ import uvicorn
 
 from skillopt.dashboard.app import application
 from skillopt.dashboard.security import SHORTEST_TOKEN
+from skillopt.dashboard.site import Site
 from skillopt.errors import UsageError
 
 LOCAL_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -21,6 +23,9 @@ LOCAL_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 NEW_TOKEN: Final = 'python -c "import secrets; print(secrets.token_urlsafe())"'
 """A command that makes a token."""
+
+
+_MOST_SECONDS_OF_AN_END: Final = 3
 
 
 class Dashboard:
@@ -52,6 +57,7 @@ class Dashboard:
                 hint=f"To make one: {NEW_TOKEN}",
             )
         app = application(directory, token=token)
+        site: Site = app.state.site
         self._socket = _bound(host, port)
         name = f"[{host}]" if ":" in host else host
         self.url = f"http://{name}:{self._socket.getsockname()[1]}/"
@@ -64,7 +70,9 @@ class Dashboard:
                 ws="none",
                 server_header=False,
                 proxy_headers=False,
-            )
+                timeout_graceful_shutdown=_MOST_SECONDS_OF_AN_END,
+            ),
+            site.closing,
         )
 
     def serve(self) -> None:
@@ -78,15 +86,20 @@ class Dashboard:
 
 
 class _Server(uvicorn.Server):
-    """Ends at once: a stream of events would never end by itself."""
+    """Ends its streams first, which would never end by themselves."""
+
+    def __init__(self, config: uvicorn.Config, closing: Event) -> None:
+        super().__init__(config)
+        self._closing = closing
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End, and let the signal do nothing else: the ordinary end of a server is no interruption."""
         self.end()
 
     def end(self) -> None:
-        """Ask the server to end."""
-        self.force_exit = True
+        """Ask the server to end, in order; asked once more, it waits for nothing."""
+        self.force_exit = self.should_exit
+        self._closing.set()
         self.should_exit = True
 
 

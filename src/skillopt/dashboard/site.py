@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from typing import Final, cast
 
 from starlette.exceptions import HTTPException
@@ -52,6 +52,7 @@ class Site:
         rendering: What makes pages.
         histories: What reads how the tasks of the runs went.
         drawing: Held by who draws a picture.
+        closing: Set where the site ends, for what would go on without an end.
     """
 
     catalogue: Catalogue
@@ -61,6 +62,7 @@ class Site:
     rendering: Rendering = field(default_factory=Rendering)
     histories: HistoryReader = field(default_factory=HistoryReader)
     drawing: Lock = field(default_factory=Lock)
+    closing: Event = field(default_factory=Event)
 
     def entry(self, request: Request) -> RunEntry:
         """Return the run that the address names.

@@ -117,7 +117,7 @@ def evaluation_page(request: Request) -> Response:
     return site.rendering.page(
         request,
         "evaluation.html.jinja",
-        title=one.title,
+        title=one.title.capitalize(),
         crumbs=[*run_crumbs(entry), *_step_crumb(entry.id, one)],
         run=entry,
         evaluation=one,
@@ -152,7 +152,7 @@ def trajectory_page(request: Request) -> Response:
         crumbs=[
             *run_crumbs(entry),
             *_step_crumb(entry.id, one),
-            Crumb(one.title, run_url(entry.id, "evaluation", of=one.place)),
+            Crumb(one.title.capitalize(), run_url(entry.id, "evaluation", of=one.place)),
         ],
         run=entry,
         evaluation=one,

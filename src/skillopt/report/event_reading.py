@@ -7,6 +7,7 @@ process may have been killed while it wrote, and a later version may log what th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,13 +74,17 @@ class Reading:
     unknown: int = 0
 
 
-def read_events(path: Path, position: Position = START, *, most: int = MOST_BYTES) -> Reading:
+def read_events(
+    path: Path, position: Position = START, *, most: int = MOST_BYTES, skim: Literal["all", "what counts"] = "all"
+) -> Reading:
     """Read what was appended to a log. The end of a line that is still being written is left for the next reading.
 
     Args:
         path: The log; where it is missing nothing was logged yet.
         position: Where the last reading ended.
         most: Bytes that are read at most.
+        skim: Whether to leave out, without reading them, events of which nothing is known in the end: most of a long
+            log is the progress of stages that are over. `report/live.py` comes to know the same.
 
     Raises:
         RunDirectoryError: If the file cannot be read.
@@ -96,7 +101,8 @@ def read_events(path: Path, position: Position = START, *, most: int = MOST_BYTE
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror or error}") from error
     # A line that is longer than all that is read at once is no event: it is passed over in pieces.
     whole = found if more and b"\n" not in found else found[: found.rfind(b"\n") + 1]
-    lines = [_read_line(line) for line in whole.split(b"\n") if line.strip()]
+    written = [line for line in whole.split(b"\n") if line.strip()]
+    lines = [_read_line(line) for line in (written if skim == "all" else _what_counts(written))]
     after = Position(begun.offset + len(whole), (begun.before + whole)[-_REMEMBERED_BYTES:])
     return Reading(
         tuple(line for line in lines if isinstance(line, LoggedEvent)),
@@ -112,6 +118,34 @@ def _goes_on(file: BinaryIO, position: Position) -> bool:
     """Whether a file still holds what was read of it, as far as its end says."""
     file.seek(position.offset - len(position.before))
     return file.read(len(position.before)) == position.before
+
+
+_BEGINNING = re.compile(rb'\{"version": %d, "sequence": \d+, "time": "[^"]*", "event": "(\w+)"' % FORMAT_VERSION)
+"""As the log is written; a line that begins otherwise is read whole."""
+_SETTLING: Final = frozenset({b"StepCommitted", b"EpochStageCommitted", b"RunEnded"})
+
+
+def _what_counts(lines: Sequence[bytes]) -> list[bytes]:
+    """Return lines without those that later ones make forgotten, as the reducer forgets.
+
+    A start forgets everything. The first stage after a step is final forgets the stages before it, and with them their
+    progress. Running totals are forgotten for the next ones, unless something between them may look at them.
+    """
+    counting: list[bytes] = []
+    begun, progress_counts, totals_count = False, True, True
+    for line in reversed(lines):
+        found = _BEGINNING.match(line)
+        kind = found[1] if found else b""
+        if (kind == b"StageProgress" and not progress_counts) or (kind == b"Spent" and not totals_count):
+            continue
+        counting.append(line)
+        if kind == b"RunStarted":
+            break
+        if kind != b"StageProgress":
+            totals_count = kind != b"Spent"
+        begun = begun or kind == b"StageStarted"
+        progress_counts = progress_counts and not (begun and kind in _SETTLING)
+    return counting[::-1]
 
 
 _UNREADABLE: Final = "unreadable"

@@ -36,7 +36,7 @@ class LogFollower:
         """
         more = True
         while more:
-            reading = read_events(self._path, self._position)
+            reading = read_events(self._path, self._position, skim="what counts")
             events = ((logged.event, logged.at) for logged in reading.events)
             try:
                 self.known = follow_all(NOTHING if reading.anew else self.known, events)

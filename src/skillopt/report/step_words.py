@@ -37,7 +37,7 @@ def stages(record: Record) -> Iterator[tuple[str, str]]:
     yield "aggregate", f"edits: {record['n_edits_merged']}"
     budget = "no budget" if record["edit_budget"] is None else f"budget {record['edit_budget']}"
     yield "select", f"edits: {record['n_edits_ranked']} ({budget})"
-    states = [f"{count} {state}" for state, count in record["edits"].items() if count]
+    states = [f"{count} {state.replace('_', ' ')}" for state, count in record["edits"].items() if count]
     yield "update", ", ".join(states) or "no edit"
     yield "gate", _gate(record)
 

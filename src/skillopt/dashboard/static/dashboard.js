@@ -15,10 +15,13 @@
     if (again) { again = false; refresh(part); }
   }
 
-  addEventListener("changed", (event) => {
+  function refreshPartOf(event) {
     const part = event.target instanceof Element && event.target.dataset.refresh;
     if (part) refresh(part);
-  });
+  }
+  addEventListener("changed", refreshPartOf);
+  // What changed between the making of the page and its stream, or while there was none, is told by nobody.
+  addEventListener("htmx:sse:after:connection", refreshPartOf);
 
   // A chart that is drawn knows no templates: it is told that its numbers may be new.
   addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("numbers")));
@@ -33,6 +36,10 @@
     if (event.key === "/") {
       const field = document.querySelector("[data-focus-key='/']");
       if (field) { event.preventDefault(); field.focus(); field.select(); }
+    }
+    if (event.key === "n" || event.key === "p") {
+      const link = document.querySelector(event.key === "n" ? "a[rel=next]" : "a[rel=prev]");
+      if (link) link.click();
     }
     if (event.key === "j" || event.key === "k") {
       const rows = [...document.querySelectorAll("[data-row]")];

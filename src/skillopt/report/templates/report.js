@@ -96,10 +96,11 @@
   function drawScores() {
     const stepped = uPlot.paths.stepped({ align: 1 });
     const flat = numbers.steps.map(() => numbers.baseline);
+    const one = { points: { show: numbers.steps.length === 1, size: 7 } }; // no line goes through a single point
     const series = [
       line("baseline", "grey", { dash: [6, 4], width: 1.5 }),
       line("training " + (numbers.trained_on === "batch" ? "batch" : "tasks seen so far"), "sky", { dash: [2, 3], width: 1.5, points: { show: numbers.steps.length < 60, size: 5 } }),
-      line("current", "blue", { paths: stepped, width: 3 }),
+      line("current", "blue", { paths: stepped, width: 3, ...one }),
     ];
     const data = [flat, numbers.train, numbers.current];
     if (numbers.best.some((value, index) => value !== numbers.current[index])) {

@@ -14,7 +14,7 @@ from skillopt.cli.progress import headline
 from skillopt.cli.show_run import MOST_IDS, named, record_of, show_run
 from skillopt.errors import RunDirectoryError, UsageError
 from skillopt.events import StepCommitted
-from skillopt.report.diagnosis import diagnose
+from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
 
 
@@ -31,7 +31,7 @@ def test_it_says_the_end_the_scores_and_each_step_in_a_line(
         assert summary[split]["seed"]["shown"] in said and summary[split]["best"]["shown"] in said
     for record in records:
         assert headline(StepCommitted(record)) in said.splitlines()
-    for finding in diagnose(records, summary):
+    for finding in findings_of(RunFiles(finished.directory)):
         assert f"- {finding.text}\n  {finding.advice}" in said
     assert f"--step {len(records) - 1} --edit K" in said
 

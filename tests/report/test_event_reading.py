@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from tests.support.records import started
 from tests.support.runs import write_run
 
 from skillopt.api import train
 from skillopt.errors import RunDirectoryError
-from skillopt.events import Event, RunStarted, StageProgress, StepCommitted, Warned
-from skillopt.report.event_reading import START, Position, read_events
+from skillopt.events import Event, RunEnded, RunStarted, StageProgress, StepCommitted, Warned
+from skillopt.report.event_reading import END_BYTES, START, Position, is_at_work, read_events
 from skillopt.run.event_log import FORMAT_VERSION, EventLog, event_json
 
 
@@ -180,3 +181,29 @@ def test_a_record_of_a_real_run_is_readable_as_one(tmp_path: Path) -> None:
     with EventLog(path) as log:
         log.emit(StepCommitted({"step": 1}))
     assert read_events(path).unreadable == 1
+
+
+BEGUN, OVER = (
+    event_json(event, sequence=0).encode() + b"\n"
+    for event in (started(), RunEnded("improved", "RunStarted", {"seed": "RunEnded"}))
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "at_work"),
+    [
+        (b"", False),
+        (BEGUN, True),
+        (BEGUN + line("a warning that names RunEnded"), True),
+        (BEGUN + line('"RunEnded"', event="RunEnded"), True),
+        (BEGUN + OVER, False),
+        (BEGUN + OVER + line("after it"), False),
+        (BEGUN + OVER + BEGUN, True),
+        (BEGUN + OVER + BEGUN[:-20], False),
+        (BEGUN + OVER[:-20], True),
+        (b"no log at all", False),
+        (line("x" * END_BYTES)[-END_BYTES:], True),
+    ],
+)
+def test_a_run_is_at_work_from_its_last_start_to_its_end(log: bytes, at_work: bool) -> None:
+    assert is_at_work(log) == at_work

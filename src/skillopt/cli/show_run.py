@@ -13,10 +13,11 @@ from skillopt.cli.terminal import say, say_unbroken
 from skillopt.errors import RunDirectoryError, UsageError
 from skillopt.events import EpochStageCommitted, StepCommitted
 from skillopt.report.course import Record
-from skillopt.report.diagnosis import diagnose
+from skillopt.report.end_words import ended
 from skillopt.report.live_state import LiveRun
 from skillopt.report.live_words import in_words
 from skillopt.report.log_follower import LogFollower
+from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
 
@@ -40,8 +41,7 @@ def show_run(run: RunFiles) -> None:
             show_scores(summary)
         for record in run.records:
             _show_record(record)
-        if summary is not None and run.records and "best_step" in summary:
-            _show_diagnosis(run.records, summary)
+        _show_diagnosis(run)
     if run.records:
         say("\nA step, a task of it, an edit of it:")
         for more in ((), ("--task", "ID"), ("--edit", "K")):
@@ -93,7 +93,7 @@ def _show_end(summary: Record | None, known: LiveRun) -> None:
         place = f"step {known.step} of {known.total_steps}{stage}"
         say(f"not ended: still going, or killed, after {in_words(known.at - known.began)} in {place}", style="bold")
     elif summary is not None:
-        say(f"{plain(str(summary['state']))}: {plain(str(summary['message']))}", style="bold")
+        say(plain(ended(str(summary["state"]), str(summary["message"]))), style="bold")
 
 
 def _show_record(record: Mapping[str, Any]) -> None:
@@ -103,9 +103,9 @@ def _show_record(record: Mapping[str, Any]) -> None:
             say(f"  {headline(EpochStageCommitted(stage, record['epoch'], record))}")
 
 
-def _show_diagnosis(records: Sequence[Record], summary: Record) -> None:
-    findings = diagnose(records, summary)
+def _show_diagnosis(run: RunFiles) -> None:
+    findings = findings_of(run)
     if findings:
-        say("\nWhat may have kept it from improving:")
+        say("\nWhat limits this result:")
     for finding in findings:
         say(f"- {plain(finding.text)}\n  {plain(finding.advice)}")

@@ -12,7 +12,6 @@ from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.errors import UsageError
 from skillopt.events import StepCommitted
 from skillopt.report.flips import Flips
-from skillopt.report.live_words import percent
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import DrawFiles, Rows
 from skillopt.report.step_words import reflections, stages, verdict

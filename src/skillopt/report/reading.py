@@ -5,6 +5,7 @@ It knows how a file becomes a checked value, and nothing of what a run directory
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import stat
@@ -55,14 +56,29 @@ class DirectoryReader:
         if path is None:
             return None
         try:
-            # A pipe or a device would be waited for without an end.
-            if not stat.S_ISREG(path.stat().st_mode):
-                raise RunDirectoryError(f"{path} is no regular file", hint="Remove it. " + WAY_OUT)
+            _check_regular(path)
             return path.read_bytes().decode("utf-8")
         except OSError as error:
             raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
             raise RunDirectoryError(f"{path} is no UTF-8 text (byte {error.start})", hint=WAY_OUT) from error
+
+    def tail(self, place: str, most: int) -> bytes | None:
+        """Return the last bytes of a file, at most so many; None where there is none.
+
+        Raises:
+            RunDirectoryError: If it cannot be read, is no regular file, or lies outside of the directory.
+        """
+        path = self._inside(place)
+        if path is None:
+            return None
+        try:
+            _check_regular(path)
+            with path.open("rb") as file:
+                file.seek(max(0, file.seek(0, io.SEEK_END) - most))
+                return file.read(most)
+        except OSError as error:
+            raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
 
     def value(self, place: str, shape: TypeAdapter[_Value], default: _Default) -> _Value | _Default:
         """Return the checked value of a JSON file; `default` where there is none.
@@ -106,6 +122,12 @@ class DirectoryReader:
                 hint="Put a copy in the place of the link.",
             )
         return path
+
+
+def _check_regular(path: Path) -> None:
+    """A pipe or a device would be waited for without an end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise RunDirectoryError(f"{path} is no regular file", hint="Remove it. " + WAY_OUT)
 
 
 def _numbered(name: str) -> tuple[tuple[int, str], ...]:

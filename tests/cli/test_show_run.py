@@ -33,7 +33,7 @@ def test_it_says_the_end_the_scores_and_each_step_in_a_line(
         assert headline(StepCommitted(record)) in said.splitlines()
     for finding in findings_of(RunFiles(finished.directory)):
         assert f"- {finding.text}\n  {finding.advice}" in said
-    assert f"--step {len(records) - 1} --edit K" in said
+    assert f"--step {summary['best_step'] or len(records) - 1} --edit K" in said
 
 
 def test_stages_between_epochs_stand_below_their_step(eventful: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,10 +69,22 @@ def test_a_run_without_a_baseline_says_so(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "events.jsonl").write_text("", "utf-8")
     run = RunFiles(tmp_path)
     show_run(run)
-    assert capsys.readouterr().out.strip() == tmp_path.name
+    assert capsys.readouterr().out.split() == [tmp_path.name, "nothing", "has", "begun", "yet"]
     with pytest.raises(UsageError, match="has no step 0") as caught:
         record_of(run, 0)
     assert "baseline" in caught.value.hint
+
+
+def test_no_command_is_named_that_would_not_work(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A step without an edit has none to look at."""
+    copy = shutil.copytree(finished.directory, tmp_path / "copy")
+    for step in RunFiles(copy).steps:
+        shutil.rmtree(copy / "steps" / f"step_{step:04d}")
+    show_run(RunFiles(copy))
+    said = capsys.readouterr().out
+    assert "--task ID" in said and "--edit" not in said
 
 
 @pytest.mark.parametrize("record", [{"step": 1}, {"step": 1, "val_solved": "x"}, {}])

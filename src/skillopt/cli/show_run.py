@@ -42,10 +42,19 @@ def show_run(run: RunFiles) -> None:
         for record in run.records:
             _show_record(record)
         _show_diagnosis(run)
-    if run.records:
-        say("\nA step, a task of it, an edit of it:")
-        for more in ((), ("--task", "ID"), ("--edit", "K")):
-            say_command(run, "--step", str(len(run.records) - 1), *more)
+        _show_more(run)
+
+
+def _show_more(run: RunFiles) -> None:
+    """Name the commands that lead on: to the step that made the best skill, or else the last one."""
+    if not run.records:
+        return
+    step = int(run.last_record.get("best_step") or run.last_record["step"])
+    files = run.step(step)
+    edits = files is not None and files.draw.edits
+    say("\nA step, a task of it, an edit of it:" if edits else "\nA step, a task of it:")
+    for more in ((), ("--task", "ID"), *((("--edit", "K"),) if edits else ())):
+        say_command(run, "--step", str(step), *more)
 
 
 @contextmanager
@@ -92,7 +101,9 @@ def _show_end(summary: Record | None, known: LiveRun) -> None:
         stage = "" if at_work is None else f", at {plain(at_work.name)} {at_work.done}/{at_work.total or '?'}"
         place = f"step {known.step} of {known.total_steps}{stage}"
         say(f"not ended: still going, or killed, after {in_words(known.at - known.began)} in {place}", style="bold")
-    elif summary is not None:
+    elif summary is None:
+        say("nothing has begun yet", style="bold")
+    else:
         say(plain(ended(str(summary["state"]), str(summary["message"]))), style="bold")
 
 

@@ -68,3 +68,13 @@ def test_a_long_or_hostile_setting_is_cut_and_shown_as_text(
     (copy / "config.yaml").write_text('env:\n  prompt: "[red]\\e[2J' + "x" * 500 + '"\n', "utf-8")
     said = said_of(copy, finished.directory, capsys)
     assert "\x1b" not in said and "[red]" in said and "x" * 100 not in said
+
+
+def test_long_settings_are_shown_from_where_they_differ(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [shutil.copytree(finished.directory, tmp_path / name) for name in ("one", "two")]
+    for run, end in zip(runs, ("y" * 99, "z"), strict=True):
+        (run / "config.yaml").write_text(f"env:\n  prompt: {'x' * 200}{end}\n", "utf-8")
+    said = said_of(*runs, capsys)
+    assert f"...{'x' * 20}yyy" in said and f"...{'x' * 20}z " in said

@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 
 import pytest
 from starlette.testclient import TestClient
+from tests.report.conftest import eventful
 from tests.support.bench import open_bench
 from tests.support.runs import write_run
 
 from skillopt.api import train
 from skillopt.dashboard.app import application
 
-__all__ = ["open_bench"]
+__all__ = ["eventful", "open_bench"]
 
 Visit: TypeAlias = Callable[..., TestClient]
 
@@ -29,13 +30,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+def open_site(directory: Path, **options: Any) -> TestClient:
+    """Open the live page over a directory, as a browser on this machine would."""
+    return TestClient(
+        application(directory, **options), base_url="http://127.0.0.1:8000", raise_server_exceptions=False
+    )
+
+
 @pytest.fixture
 def visit() -> Visit:
-    """Opens the live page over a directory, as a browser on this machine would."""
-
-    def opened(directory: Path, **options: Any) -> TestClient:
-        return TestClient(
-            application(directory, **options), base_url="http://127.0.0.1:8000", raise_server_exceptions=False
-        )
-
-    return opened
+    """Opens the live page over a directory."""
+    return open_site

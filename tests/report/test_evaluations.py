@@ -7,11 +7,12 @@ import re
 import shutil
 from pathlib import Path
 
-from tests.report.conftest import EVENTFUL
-from tests.support.runs import write_run
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.runs import EVENTFUL, write_run
 
 from skillopt.api import train
-from skillopt.report.evaluations import evaluations, evaluations_of_step
+from skillopt.report.evaluations import evaluation, evaluations, evaluations_of_step
 from skillopt.report.run_files import RunFiles
 
 
@@ -74,3 +75,18 @@ def test_the_comparison_of_a_meta_skill_without_a_slow_update_is_among_them(tmp_
     found = evaluations(RunFiles(run))
     assert {one.place for one in found} == places_on_disk(run)
     assert "meta_skill/epoch_02/rollout_prev" in {one.place for one in found}
+
+
+def test_each_is_found_by_its_place_and_nothing_else_is(eventful: Path) -> None:
+    files = RunFiles(eventful)
+    for one in evaluations(files):
+        assert evaluation(files, one.place) == one
+    for place in ("", "steps/step_0001", "steps/step_9999/rollout", "steps/step_0001/rollout/../rollout", "/etc",
+                  "../run/test_eval", "slow_update/epoch_99/rollout_prev", "steps/step_0001/rollout\n"):  # fmt: skip
+        assert evaluation(files, place) is None, place
+
+
+@given(st.text(max_size=40))
+def test_no_other_text_is_a_place(eventful: Path, place: str) -> None:
+    files = RunFiles(eventful)
+    assert evaluation(files, place) is None or place in places_on_disk(eventful)

@@ -8,26 +8,19 @@ import hashlib
 import json
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.support.bench import Bench, OpenBench, by_stage, look_up, rule
+from tests.support.bench import OpenBench
+from tests.support.hostile import HOSTILE, hostile_run
 from tests.support.markup import Page, parsed
 
-from skillopt.models.base import ChatRequest
 from skillopt.report import html as module
 from skillopt.report.html import policy, render
 from skillopt.report.page import ReportPage, report_page
 from skillopt.report.run_files import RunFiles
-from skillopt.trainer import train
 
-HOSTILE = (
-    "</script><script>alert(1)</script><img src=x onerror=alert(1)><svg/onload=alert(1)>"
-    "</textarea></title></style><!-- <a href='javascript:alert(1)'>go</a> \" onmouseover=alert(1) x=\" "
-    "{{ 7 * 191 }} {% raw %} &lt;b&gt; <iframe srcdoc='<p>'>"
-)
-ESCAPES = "\x1b[31mred\x1b]8;;http://x\x07"
 TAGS = set(
     re.findall(
         r"\w+",
@@ -48,45 +41,6 @@ def shown(run: Path) -> tuple[ReportPage, Page, str]:
     page = report_page(RunFiles(run))
     html = render(page)
     return page, parsed(html), html
-
-
-def script(request: ChatRequest) -> str:
-    answer = look_up(request)
-    return f"{HOSTILE}{ESCAPES}" if answer == "unknown" else answer
-
-
-async def hostile_run(open_bench: OpenBench) -> Path:
-    """A run in which every text that comes from outside is hostile."""
-    asked: list[int] = []
-
-    def reflect(request: ChatRequest) -> Any:
-        asked.append(1)
-        if len(asked) <= 2:  # the reply and the request to mend it
-            return f"no JSON {HOSTILE}{ESCAPES}"
-        edits = [{"op": "append", "content": f"{rule(4 + len(asked) % 4)}\n- {HOSTILE} {len(asked)}"},
-                 {"op": "replace", "target": HOSTILE, "content": HOSTILE},
-                 {"op": HOSTILE, "content": HOSTILE}]  # fmt: skip
-        return {"reasoning": f"{HOSTILE}{ESCAPES}", "edits": edits}
-
-    bench: Bench = open_bench(
-        optimizer=by_stage(
-            reflect=reflect,
-            aggregate={"reasoning": HOSTILE, "edits": []},
-            select={"selected": [0, 1], "reasoning": HOSTILE},
-            update={"reasoning": HOSTILE, "edits": []},
-            slow_update={"reasoning": HOSTILE, "slow_update_content": f"- {HOSTILE.replace('<!--', '')}"},
-            meta_skill={"reasoning": HOSTILE, "meta_skill_content": f"- {HOSTILE}"},
-        ),
-        target=script,
-        skill=f"# Skill\n\n{HOSTILE}\n",
-        settings={"train.num_epochs": 3, "train.batch_size": 2, "evaluation.gate_metric": "soft"},
-        row=lambda _, number: {
-            "id": f"t{number} {HOSTILE}", "question": f"q{number}", "answer": f"a{number}", "category": HOSTILE,
-        },
-    )  # fmt: skip
-    await train(bench)
-    (bench.directory / "config.yaml").write_text(f"{bench.setup.loaded.to_yaml()}# {HOSTILE}\n", "utf-8")
-    return Path(shutil.move(bench.directory, bench.directory.with_name("a<img src=x onerror=b>&amp;'\"")))
 
 
 async def test_hostile_markup_stays_text(open_bench: OpenBench) -> None:
@@ -184,6 +138,7 @@ def test_headings_go_down_by_one_at_a_time(eventful: Path) -> None:
     _, found, _ = shown(eventful)
     levels = [int(element.tag[1]) for element in found.elements if re.fullmatch(r"h\d", element.tag)]
     assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_what_a_colour_says_a_word_says_too(eventful: Path) -> None:

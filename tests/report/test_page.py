@@ -14,7 +14,7 @@ from tests.support.runs import read_json, write_run
 
 from skillopt.api import train
 from skillopt.errors import RunDirectoryError
-from skillopt.report.page import NO_BASELINE, report_page, skill_diff
+from skillopt.report.page import NO_BASELINE, report_page
 from skillopt.report.run_files import RunFiles
 
 
@@ -126,14 +126,3 @@ def test_a_file_that_cannot_be_read_is_named(eventful: Path, tmp_path: Path) -> 
     (files.directory / "steps/step_0002/merged_patch.json").write_text("{", "utf-8")
     with pytest.raises(RunDirectoryError, match=r"step_0002.merged_patch\.json"):
         report_page(files)
-
-
-def test_a_difference_counts_its_lines() -> None:
-    found = skill_diff("a\nb\n", "a\nc\nd\n", most=10)
-    assert (found.added, found.removed, found.left_out) == (2, 1, 0)
-
-
-def test_a_long_difference_is_shown_in_part_and_counted_whole() -> None:
-    """A page of many rewrites of a long skill has to stay small."""
-    found = skill_diff("", "line\n" * 500, most=100)
-    assert (len(found.lines), found.added, found.left_out) == (100, 500, 400)

@@ -40,7 +40,7 @@ def test_rewrites_are_counted_where_they_take_the_place_of_edits(eventful: Path)
     told = dict(stages({**record, "skill_update_mode": "full_rewrite_minibatch"}))
     assert list(told) == ["rollout", "reflect", "update", "gate"]
     assert told["reflect"].endswith("; rewrites: 3")
-    assert told["update"] == "1 rewrite applied, 2 rewrite over_budget"
+    assert told["update"] == "1 rewrite applied, 2 rewrite over budget"
     told = dict(stages({**record, "edits": {"suggested": 4}, "rewrites": ends[:1]}))
     assert told["update"] == "4 suggested, 1 rewrite applied"
     assert dict(stages({**record, "rewrites": []}))["update"] == "no edit"

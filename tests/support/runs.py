@@ -14,6 +14,20 @@ from skillopt.simulation.world import World
 SMALL = World(5, rules=4, tasks=32)
 """A world whose whole training takes a moment: 16 training, 8 selection and 8 test tasks."""
 
+EVENTFUL: Mapping[str, Any] = {
+    "model.target.name": f"simulated:target?{urlencode({**SMALL.identity, 'noise': 0.2})}",
+    "train.num_epochs": 4,
+    "train.batch_size": 8,
+    "optimizer.redraw": 1,
+    "optimizer.slow_update_gate_with_selection": True,
+    "evaluation.refresh": 1,
+    "evaluation.remeasure": True,
+    "evaluation.repeats": 2,
+    "evaluation.vet": 2,
+    "skill.max_tokens": 4000,
+}
+"""Redraws, fresh passes, second measurements, slow updates that the gate takes and refuses."""
+
 KEPT_APART = (
     "config.yaml",
     "events.jsonl",

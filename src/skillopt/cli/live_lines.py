@@ -22,6 +22,7 @@ from skillopt.report.live_words import (
     outcome_words,
     pace_words,
     percent,
+    place_words,
     score_words,
     spent_words,
 )
@@ -79,13 +80,7 @@ def sparkline(values: Sequence[float], *, low: float, high: float, ascii_only: b
 
 
 def _heading(known: LiveRun) -> Text:
-    if known.started is None or not known.stages:
-        return Text("starting")
-    if not known.step:
-        return Text("baseline", style="bold")
-    place = f"step {known.step}/{known.total_steps} (epoch {known.epoch})"
-    between = not any(stage.name in STAGES for stage in known.stages) and not known.settled
-    return Text(f"after {place}" if between and known.stages[0].name != "refresh" else place, style="bold")
+    return Text(place_words(known), style="bold" if known.stages else "")
 
 
 def _stages(known: LiveRun, window: Window, now: float) -> Iterator[Text]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from skillopt.cli import check, diff, evaluate, init, models, noise, recover, report, show, train
+from skillopt.cli import check, dashboard, diff, evaluate, init, models, noise, recover, report, show, train
 from skillopt.cli.pages import ERROR, INTERRUPTED, MISUSE
 from skillopt.cli.streams import enduring_output
 from skillopt.config.secrets import masked
@@ -44,6 +44,9 @@ app.command("show", epilog=show.EPILOG, short_help="Walk a run: its steps, tasks
 app.command("diff", epilog=diff.EPILOG, short_help="Compare two runs, or two skills.")(diff.diff)
 app.command("noise", epilog=noise.EPILOG, short_help="Measure the noise of the selection split.")(noise.noise)
 app.command("report", epilog=report.EPILOG, short_help="Write the picture and the page of a run.")(report.report)
+app.command("dashboard", epilog=dashboard.EPILOG, short_help="Show the runs of a directory on a live page.")(
+    dashboard.dashboard
+)
 app.command("recover", epilog=recover.EPILOG, short_help="Keep what is whole of damaged evidence.")(recover.recover)
 app.add_typer(models.app, name="models")
 

@@ -18,11 +18,11 @@ from starlette.routing import Route
 from skillopt.dashboard.calls_page import call_page, calls_page
 from skillopt.dashboard.catalogue import Catalogue, no_directory
 from skillopt.dashboard.compare_page import compare_page
-from skillopt.dashboard.list_page import list_page
-from skillopt.dashboard.rendering import Rendering
-from skillopt.dashboard.run_page import run_page
+from skillopt.dashboard.downloads import download
+from skillopt.dashboard.list_page import list_events, list_page
+from skillopt.dashboard.run_page import card_page, epochs_page, run_events, run_page, spending_page
 from skillopt.dashboard.security import Guard, secure
-from skillopt.dashboard.site import Site, list_crumb, site_of
+from skillopt.dashboard.site import list_crumb, site_of, site_over
 from skillopt.dashboard.skills_page import skills_page
 from skillopt.dashboard.static_files import static_file
 from skillopt.dashboard.step_page import edit_page, step_page
@@ -31,7 +31,13 @@ from skillopt.errors import SkillOptError
 
 ROUTES = (
     Route("/", list_page),
+    Route("/events", list_events),
     Route("/runs/{run}", run_page),
+    Route("/runs/{run}/events", run_events),
+    Route("/runs/{run}/epochs", epochs_page),
+    Route("/runs/{run}/spending", spending_page),
+    Route("/runs/{run}/card", card_page),
+    Route("/runs/{run}/files/{name}", download),
     Route("/runs/{run}/steps/{step}", step_page),
     Route("/runs/{run}/steps/{step}/edits/{edit}", edit_page),
     Route("/runs/{run}/tasks", tasks_page),
@@ -63,7 +69,7 @@ def application(directory: Path, *, token: str | None = None) -> Starlette:
         middleware=[Middleware(Guard, token=token)],
         exception_handlers={HTTPException: _refused, SkillOptError: _unreadable, Exception: _our_fault},
     )
-    app.state.site = Site(Catalogue(directory), Rendering())
+    app.state.site = site_over(Catalogue(directory))
     return app
 
 

@@ -26,9 +26,8 @@ def calls_page(request: Request) -> Response:
         crumbs=run_crumbs(entry),
         run=entry,
         calls=paged(shown, page_number(request)),
-        every=len(found),
         asked={"step": "" if step is None else str(step), "stage": stage},
-        stages=list(dict.fromkeys(line.place.stage for line in found)),
+        stages={one: one.replace("_", " ") for one in dict.fromkeys(line.place.stage for line in found)},
     )
 
 

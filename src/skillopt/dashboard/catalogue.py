@@ -29,7 +29,7 @@ _MOST_READERS: Final = 16
 """Readers that are kept, the last used: each may hold a long history."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
-_WATCHED = ("history.json", "summary.json", "config.yaml", "ledger.csv", "best_skill.md", "split_manifest.json",
+WATCHED = ("history.json", "summary.json", "config.yaml", "ledger.csv", "best_skill.md", "split_manifest.json",
             "steps", "skills", "slow_update", "meta_skill")  # fmt: skip
 """Files whose change makes a reader stale, and directories that gain a file: what a reader keeps comes out of them."""
 
@@ -80,7 +80,7 @@ class Catalogue:
         Raises:
             RunDirectoryError: If the run is no longer there.
         """
-        stamp = tuple(stamp_of(entry.directory / name) for name in _WATCHED)
+        stamp = tuple(stamp_of(entry.directory / name) for name in WATCHED)
         with self._lock:
             kept = self._readers.get(entry.id)
             if kept is not None and kept[0] == stamp:
@@ -112,10 +112,10 @@ class Catalogue:
             yield from (self._entry(inner) for inner in self._below(directory) if _is_run(inner))
 
     def _below(self, directory: Path) -> Iterator[Path]:
-        """Yield the directories in one, without those that a link leads out to; none where it cannot be read."""
+        """Yield the directories in one, but hidden ones and those outside that a link leads to."""
         try:
             with os.scandir(directory) as entries:
-                found = [(entry.name, entry.is_symlink()) for entry in entries if entry.is_dir()]
+                found = [(e.name, e.is_symlink()) for e in entries if not e.name.startswith(".") and e.is_dir()]
         except OSError:
             return
         for name, linked in found:

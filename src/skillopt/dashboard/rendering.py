@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, urlencode
@@ -96,6 +97,7 @@ class Rendering:
 
     def __init__(self) -> None:
         self._templates = page_environment(_HERE / "templates")
+        self._templates.filters.update(moment=_moment, iso=_iso)  # pyright: ignore[reportUnknownMemberType]
         known: dict[str, Any] = self._templates.globals
         known.update(version=__version__, with_query=with_query, run_url=run_url)
 
@@ -125,3 +127,16 @@ class Rendering:
     def text(self, template: str, **values: object) -> str:
         """Return a part of a page."""
         return self._templates.get_template(template).render(**values)
+
+
+def _moment(seconds: float) -> str:
+    """Return a clock reading as the clock on the wall shows it where the dashboard runs."""
+    return _local(seconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _iso(seconds: float) -> str:
+    return _local(seconds).isoformat(timespec="seconds")
+
+
+def _local(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC).astimezone()

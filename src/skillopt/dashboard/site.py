@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import cast
+from threading import Event, Lock
+from typing import Final, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from skillopt.dashboard.catalogue import Catalogue, RunEntry
+from skillopt.dashboard.channel import Channel, News
+from skillopt.dashboard.following import Followers
+from skillopt.dashboard.glances import Glances
 from skillopt.dashboard.rendering import Crumb, Rendering, run_url
 from skillopt.report.run_files import RunFiles
-from skillopt.report.task_history import OutcomeReader
+from skillopt.report.task_history import HistoryReader
+
+_MOST_CHANNELS: Final = 64
+"""Of those that are kept; whoever listens to another one keeps it himself."""
+
+
+class Channels:
+    """The channels of a site, each under its name, so that all who look at the same page share one."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._channels: OrderedDict[str, Channel] = OrderedDict()
+
+    def named(self, name: str, look: Callable[[], News]) -> Channel:
+        """Return the channel of a name; a new one looks by what is given."""
+        with self._lock:
+            channel = self._channels.setdefault(name, Channel(look))
+            self._channels.move_to_end(name)
+            while len(self._channels) > _MOST_CHANNELS:
+                self._channels.popitem(last=False)
+            return channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +46,23 @@ class Site:
 
     Attributes:
         catalogue: The runs.
+        followers: The runs as they stand, by their logs.
+        glances: The runs at a glance.
+        channels: What browsers listen to.
         rendering: What makes pages.
-        outcomes: What reads how the tasks of the runs went.
+        histories: What reads how the tasks of the runs went.
+        drawing: Held by who draws a picture.
+        closing: Set where the site ends, for what would go on without an end.
     """
 
     catalogue: Catalogue
-    rendering: Rendering
-    outcomes: OutcomeReader = field(default_factory=OutcomeReader)
+    followers: Followers
+    glances: Glances
+    channels: Channels = field(default_factory=Channels)
+    rendering: Rendering = field(default_factory=Rendering)
+    histories: HistoryReader = field(default_factory=HistoryReader)
+    drawing: Lock = field(default_factory=Lock)
+    closing: Event = field(default_factory=Event)
 
     def entry(self, request: Request) -> RunEntry:
         """Return the run that the address names.
@@ -47,6 +83,12 @@ class Site:
             RunDirectoryError: If it is no longer there.
         """
         return self.catalogue.files(self.entry(request))
+
+
+def site_over(catalogue: Catalogue) -> Site:
+    """Return a site over the runs of a catalogue."""
+    followers = Followers()
+    return Site(catalogue, followers, Glances(followers))
 
 
 def site_of(request: Request) -> Site:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from skillopt.dashboard.numbers import number
 from skillopt.dashboard.rendering import page_number, paged
 from skillopt.dashboard.site import not_found, run_crumbs, site_of
-from skillopt.report.page import skill_diff
+from skillopt.report.draws import skill_diff
 from skillopt.report.run_files import RunFiles
 
 _MOST_LINES: Final = 2_000

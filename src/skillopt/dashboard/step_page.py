@@ -14,14 +14,14 @@ from skillopt.dashboard.rendering import Crumb, run_url
 from skillopt.dashboard.site import not_found, run_crumbs, site_of
 from skillopt.errors import RunDirectoryError
 from skillopt.report.course import Record
+from skillopt.report.draws import diff_of_lines, draws
 from skillopt.report.edit_effect import edit_effect
 from skillopt.report.evaluations import evaluations_of_step
-from skillopt.report.page import EpochPart, SkillDiff, draws
+from skillopt.report.page import EpochPart
 from skillopt.report.reading import WAY_OUT
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import step_place
 from skillopt.report.step_words import reflections, stages
-from skillopt.report.text_diff import changed
 
 _MOST_LINES: Final = 1_000
 """Lines of a candidate's difference that a step shows."""
@@ -94,7 +94,7 @@ def edit_page(request: Request) -> Response:
         count=len(edits),
         edit=edit,
         draw=draw,
-        effect=SkillDiff(lines[:_MOST_LINES], *changed(lines), left_out=max(0, len(lines) - _MOST_LINES)),
+        effect=diff_of_lines(lines, most=_MOST_LINES),
         copies=draw.copies.get(asked - 1, ()),
         reflections=reflections(edit, draw.files.patches),
         batch=batch,

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from skillopt.dashboard.numbers import number_in_query
 from skillopt.dashboard.rendering import Crumb, page_number, paged, run_url
 from skillopt.dashboard.site import not_found, run_crumbs, site_of
-from skillopt.report.evaluations import Evaluation, evaluations
+from skillopt.report.evaluations import Evaluation, evaluation
 from skillopt.report.run_files import RunFiles
 from skillopt.report.stored_rows import RolloutRow
 from skillopt.report.task_history import TaskHistory
@@ -56,7 +56,7 @@ def tasks_page(request: Request) -> Response:
     site = site_of(request)
     entry = site.entry(request)
     files = site.catalogue.files(entry)
-    every = site.outcomes.histories(files, evaluations(files))
+    every = site.histories.history(files).tasks
     asked = {name: request.query_params.get(name, "") for name in ("split", "outcome", "changed", "text")}
     shown = [task for task in every if _fits(task, asked)]
     return site.rendering.page(
@@ -79,11 +79,11 @@ def task_page(request: Request) -> Response:
     site = site_of(request)
     entry = site.entry(request)
     files = site.catalogue.files(entry)
-    there = evaluations(files)
-    every, wanted = site.outcomes.histories(files, there), request.query_params.get("id", "")
-    task = next((task for task in every if task.id == wanted), None)
+    history, wanted = site.histories.history(files), request.query_params.get("id", "")
+    task = next((task for task in history.tasks if task.id == wanted), None)
     if task is None:
-        raise not_found(_no_task(wanted, [task.id for task in every]))
+        raise not_found(_no_task(wanted, [task.id for task in history.tasks]))
+    there = history.evaluations
     shown = paged(task.marks, page_number(request))
     times = [
         TimeShown(one, tuple(row for row in files.rollouts(one.place) if row.id == wanted))
@@ -117,7 +117,7 @@ def evaluation_page(request: Request) -> Response:
     return site.rendering.page(
         request,
         "evaluation.html.jinja",
-        title=one.title,
+        title=one.title.capitalize(),
         crumbs=[*run_crumbs(entry), *_step_crumb(entry.id, one)],
         run=entry,
         evaluation=one,
@@ -152,7 +152,7 @@ def trajectory_page(request: Request) -> Response:
         crumbs=[
             *run_crumbs(entry),
             *_step_crumb(entry.id, one),
-            Crumb(one.title, run_url(entry.id, "evaluation", of=one.place)),
+            Crumb(one.title.capitalize(), run_url(entry.id, "evaluation", of=one.place)),
         ],
         run=entry,
         evaluation=one,
@@ -166,8 +166,7 @@ def trajectory_page(request: Request) -> Response:
 
 
 def _evaluation(request: Request, files: RunFiles) -> Evaluation:
-    wanted = request.query_params.get("of", "")
-    found = next((one for one in evaluations(files) if one.place == wanted), None)
+    found = evaluation(files, request.query_params.get("of", ""))
     if found is None:
         raise not_found("This run has no such evaluation, or none yet.")
     return found

@@ -58,6 +58,8 @@ _LAST: Final[Mapping[str, _Told]] = {
     "test_eval": ("test", "best skill on the test split"),
 }
 _BASELINE: Final = Evaluation("selection_eval_baseline", "val", "seed skill, the baseline", step=0)
+_STEP: Final = re.compile(r"steps/step_(\d{4,9})/", re.ASCII)
+_EPOCH: Final = re.compile(r"(?:slow_update|meta_skill)/epoch_(\d{2,9})/", re.ASCII)
 _DRAW: Final = re.compile(r"draw_\d{2,}", re.ASCII)
 
 
@@ -76,8 +78,23 @@ def evaluations(run: RunFiles) -> tuple[Evaluation, ...]:
         if epoch is not None and epochs.get(step + 1) != epoch:
             found += between.pop(epoch, ())
     found += [one for epoch in between for one in between[epoch]]
-    found += [Evaluation(place, split, title) for place, (split, title) in _LAST.items() if _holds(run, place)]
-    return tuple(found)
+    return (*found, *_last(run))
+
+
+def evaluation(run: RunFiles, place: str) -> Evaluation | None:
+    """Return the evaluation of a directory below the run's; None where there is none. Only its own part is looked at.
+
+    Args:
+        run: The run.
+        place: Any text; it is looked up and becomes no path.
+    """
+    if step := _STEP.match(place):
+        near = evaluations_of_step(run, int(step[1]))
+    elif epoch := _EPOCH.match(place):
+        near = tuple(_between(run, int(epoch[1]))) if int(epoch[1]) in run.epochs else ()
+    else:
+        near = (*evaluations_of_step(run, 0), *_last(run))
+    return next((one for one in near if one.place == place), None)
 
 
 def evaluations_of_step(run: RunFiles, step: int) -> tuple[Evaluation, ...]:
@@ -104,6 +121,12 @@ def _between(run: RunFiles, epoch: int) -> Iterator[Evaluation]:
         for name, (split, title) in _BETWEEN.items():
             if _holds(run, f"{place}/{name}"):
                 yield Evaluation(f"{place}/{name}", split, f"after epoch {epoch}, {what}: {title}", epoch=epoch)
+
+
+def _last(run: RunFiles) -> Iterator[Evaluation]:
+    for place, (split, title) in _LAST.items():
+        if _holds(run, place):
+            yield Evaluation(place, split, title)
 
 
 def _holds(run: RunFiles, place: str) -> bool:

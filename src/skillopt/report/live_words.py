@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from skillopt.events import Spent
-from skillopt.report.live_state import LimitUse, Stage
+from skillopt.report.live_state import STAGES, LimitUse, LiveRun, Stage
 
 _SHOWN_OUTCOMES = ("solved", "unmeasured", "dropped")
 
@@ -20,6 +20,17 @@ def in_words(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def place_words(known: LiveRun) -> str:
+    """Return where in the training a run is."""
+    if known.started is None or not known.stages:
+        return "starting"
+    if not known.step:
+        return "baseline"
+    place = f"step {known.step}/{known.total_steps} (epoch {known.epoch})"
+    between = not any(stage.name in STAGES for stage in known.stages) and not known.settled
+    return f"after {place}" if between and known.stages[0].name != "refresh" else place
 
 
 def score_words(metric: str, share: float, solved: int, tasks: int, *, roomy: bool = True) -> str:

@@ -5,7 +5,7 @@ Everything is text or a number; how it looks is the template's, and that hostile
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,63 +13,20 @@ from skillopt.report.card import run_card
 from skillopt.report.charts import chart_data
 from skillopt.report.course import Course, Record, StepPoint
 from skillopt.report.diagnosis import Finding, diagnose
+from skillopt.report.draws import DrawPart, SkillDiff, draws, skill_diff
 from skillopt.report.end_words import after_the_last_step, difference, shown_scores
 from skillopt.report.flips import Flips
 from skillopt.report.gain import Part, gained
 from skillopt.report.picture import ending
 from skillopt.report.run_files import RunFiles
 from skillopt.report.spending import SpendingLine, stages, totals
-from skillopt.report.step_files import DrawFiles, MetaSkillFiles, SlowUpdateFiles
-from skillopt.report.stored_rows import EditOutcomeRow, MemorisedRow
-from skillopt.report.text_diff import DiffLine, changed, diff
+from skillopt.report.step_files import MetaSkillFiles, SlowUpdateFiles
 from skillopt.types import JsonValue
 
 _MOST_LINES, _MOST_LINES_OF_A_STEP = 2_000, 100
 """Lines of a difference that are shown: a page of 200 whole rewrites of a long skill could not be opened."""
 
 NO_BASELINE = "the baseline was not measured, so there is no score yet"
-
-
-@dataclass(frozen=True, slots=True)
-class SkillDiff:
-    """The difference between two skills.
-
-    Attributes:
-        lines: What is shown of it.
-        added: Lines that were added, those that are not shown among them.
-        removed: Lines that were removed.
-        left_out: Lines of the difference that are not shown.
-    """
-
-    lines: tuple[DiffLine, ...]
-    added: int
-    removed: int
-    left_out: int
-
-
-@dataclass(frozen=True, slots=True)
-class DrawPart:
-    """One draw of a step: its candidate, its edits with their ends, what the gate made of it.
-
-    Attributes:
-        title: What it is called on the page.
-        action: The gate's word.
-        reason: Why, in words.
-        files: What it left on disk.
-        edits: Every edit that was selected, and those over the budget.
-        copies: Passages that an edit copies from training tasks, by the edit's number from 0.
-        change: What the candidate changes in the current skill; None where there is no candidate.
-        flips: The selection tasks that it fixed and broke; None where it was not measured.
-    """
-
-    title: str
-    action: str
-    reason: str
-    files: DrawFiles
-    edits: tuple[EditOutcomeRow, ...]
-    copies: Mapping[int, tuple[MemorisedRow, ...]]
-    change: SkillDiff | None
-    flips: Flips | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +120,7 @@ def report_page(files: RunFiles) -> ReportPage:
         ending=ending(course, files.summary) if course else NO_BASELINE,
         message=str(summary.get("message", "")),
         models=models,
-        # Before an end says so, the names do.
-        simulated=bool(summary.get("simulated")) or any(name.startswith("simulated:") for _, name in models),
+        simulated=is_simulated(files),
         splits=tuple(splits_of(files)),
         remarks=tuple(after_the_last_step(summary)),
         findings=findings_of(files),
@@ -181,6 +137,12 @@ def report_page(files: RunFiles) -> ReportPage:
     )
 
 
+def is_simulated(files: RunFiles) -> bool:
+    """Whether the numbers of a run say nothing of real models; before an end says so, the names do."""
+    names = (name for _, name in models_of(files.settings))
+    return bool((files.summary or {}).get("simulated")) or any(name.startswith("simulated:") for name in names)
+
+
 def findings_of(files: RunFiles) -> tuple[Finding, ...]:
     """Return what limits the result of a run; nothing while no end is recorded."""
     summary = files.summary or {}
@@ -195,12 +157,6 @@ def epochs_of(files: RunFiles) -> tuple[EpochPart, ...]:
         EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
         for epoch in files.epochs
     )
-
-
-def skill_diff(old: str, new: str, *, most: int) -> SkillDiff:
-    """Return the difference between two skills, at most so many lines of it."""
-    lines = diff(old, new)
-    return SkillDiff(lines[:most], *changed(lines), left_out=max(0, len(lines) - most))
 
 
 def models_of(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -229,47 +185,3 @@ def splits_of(files: RunFiles) -> Iterator[SplitPart]:
 def _step(files: RunFiles, point: StepPoint) -> StepPart:
     record = next(record for record in files.records if record["step"] == point.step)
     return StepPart(point, record, draws(files, point.step, record, most_lines=_MOST_LINES_OF_A_STEP))
-
-
-def draws(files: RunFiles, step: int, record: Record, *, most_lines: int) -> tuple[DrawPart, ...]:
-    """Return the draws of a step, the one that counts first; none where it left no files.
-
-    Args:
-        files: The run.
-        step: From 1.
-        record: Its record; empty for a step that has none yet.
-        most_lines: Lines of a candidate's difference that are shown at most.
-    """
-    left, before = files.step(step), files.skill(step - 1)
-    if left is None:
-        return ()
-    lost: Sequence[Record] = record.get("redraws") or ()
-
-    def draw(one: DrawFiles, told: Record, title: str, number: int) -> DrawPart:
-        change = None
-        if before is not None and one.candidate is not None:
-            change = skill_diff(before, one.candidate, most=most_lines)
-        return _draw(one, told, title=title, change=change, found=files.flips(step, draw=number))
-
-    numbered = enumerate(zip(lost, left.lost, strict=False), start=1)
-    return (
-        draw(left.draw, record, "The draw that counts", 0),
-        *(draw(one, told, f"Draw {number}, which lost", number) for number, (told, one) in numbered),
-    )
-
-
-def _draw(draw: DrawFiles, told: Record, *, title: str, change: SkillDiff | None, found: Flips | None) -> DrawPart:
-    copies: dict[int, tuple[MemorisedRow, ...]] = {}
-    for row in draw.memorised:
-        if row.edit is not None:
-            copies[row.edit] = (*copies.get(row.edit, ()), row)
-    return DrawPart(
-        title,
-        str(told.get("action", "")),
-        str(told.get("reason", "")),
-        draw,
-        edits=draw.edits,
-        copies=copies,
-        change=change,
-        flips=found,
-    )

@@ -52,16 +52,27 @@ class DirectoryReader:
         Raises:
             RunDirectoryError: If it cannot be read, is no regular file or no UTF-8, or lies outside of the directory.
         """
+        content = self.content(place)
+        try:
+            return None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            path = self.root / place
+            raise RunDirectoryError(f"{path} is no UTF-8 text (byte {error.start})", hint=WAY_OUT) from error
+
+    def content(self, place: str) -> bytes | None:
+        """Return the bytes of a file; None where there is none.
+
+        Raises:
+            RunDirectoryError: If it cannot be read, is no regular file, or lies outside of the directory.
+        """
         path = self._inside(place)
         if path is None:
             return None
         try:
             _check_regular(path)
-            return path.read_bytes().decode("utf-8")
+            return path.read_bytes()
         except OSError as error:
             raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise RunDirectoryError(f"{path} is no UTF-8 text (byte {error.start})", hint=WAY_OUT) from error
 
     def tail(self, place: str, most: int) -> bytes | None:
         """Return the last bytes of a file, at most so many; None where there is none.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skillopt.report.course import Record
+from skillopt.report.live_words import percent
 from skillopt.report.stored_rows import EditRow, PatchRow, RolloutRow
 
 
@@ -41,8 +42,8 @@ def stages(record: Record) -> Iterator[tuple[str, str]]:
         yield "aggregate", f"edits: {record['n_edits_merged']}"
         budget = "no budget" if record["edit_budget"] is None else f"budget {record['edit_budget']}"
         yield "select", f"edits: {record['n_edits_ranked']} ({budget})"
-    states = [f"{count} {state}" for state, count in record["edits"].items() if count]
-    ends = Counter(f"rewrite {rewrite['status']}" for rewrite in rewrites)
+    states = [f"{count} {state.replace('_', ' ')}" for state, count in record["edits"].items() if count]
+    ends = Counter(f"rewrite {rewrite['status'].replace('_', ' ')}" for rewrite in rewrites)
     states += [f"{count} {end}" for end, count in ends.items()]
     yield "update", ", ".join(states) or ("no rewrite" if whole else "no edit")
     yield "gate", _gate(record)
@@ -60,12 +61,8 @@ def _gate(record: Record) -> str:
     exact, bound = record["candidate_gate_score"], record["candidate_gate_score_upper_bound"]
     if exact is None and bound is None:
         return "nothing was measured"
-    score = _percent(exact) if exact is not None else f"at most {_percent(bound)}, stopped early"
+    score = percent(exact) if exact is not None else f"at most {percent(bound)}, stopped early"
     count = f"{record['selection_solved']}/{record['selection_n']} solved"
     test: Record = record["sign_test"] or {}
     told = f"; {test['better']} better, {test['worse']} worse, p = {test['p_value']:.3g} (one-sided)" if test else ""
     return f"{record['gate_metric']} {score}, {count}{told}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

@@ -13,10 +13,11 @@ from itertools import groupby
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 from pydantic import TypeAdapter
 
-from skillopt.report.evaluations import Evaluation
+from skillopt.report.evaluations import Evaluation, evaluations
 from skillopt.report.reading import DirectoryReader
 from skillopt.report.run_files import RunFiles
 from skillopt.report.stored_rows import Stored
@@ -93,8 +94,23 @@ class TaskHistory:
         return tuple((marks[0].outcome, len(marks)) for marks in (tuple(group) for _, group in same))
 
 
-class OutcomeReader:
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """A run as its tasks saw it.
+
+    Attributes:
+        evaluations: Every evaluation, in order; marks count by their places in it.
+        tasks: Every task, in the order of the splits, and behind them those that no split names.
+    """
+
+    evaluations: tuple[Evaluation, ...]
+    tasks: tuple[TaskHistory, ...]
+
+
+class HistoryReader:
     """Reads how tasks went, each file once for as long as it is the same; usable from several threads.
+
+    What it made of a run it keeps for as long as somebody keeps that reader of the run.
 
     Args:
         most_rows: Rows that are kept; those that were read longest ago go first.
@@ -104,21 +120,33 @@ class OutcomeReader:
         self._most = most_rows
         self._kept: OrderedDict[Path, tuple[tuple[int, int], tuple[_Row, ...]]] = OrderedDict()
         self._rows = 0
+        self._made: WeakKeyDictionary[RunFiles, RunHistory] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def histories(self, run: RunFiles, evaluations: Sequence[Evaluation]) -> tuple[TaskHistory, ...]:
-        """Return every task of a run, in the order of its splits, and behind them those that no split names.
+    @property
+    def kept_rows(self) -> int:
+        """Rows that are kept."""
+        return self._rows
 
-        Args:
-            run: The run.
-            evaluations: Its evaluations; marks count by their places in this list.
+    def history(self, run: RunFiles) -> RunHistory:
+        """Return how every task of a run went.
 
         Raises:
-            RunDirectoryError: If a file of them cannot be read.
+            RunDirectoryError: If a file of an evaluation cannot be read.
         """
+        with self._lock:
+            made = self._made.get(run)
+        if made is None:
+            there = evaluations(run)
+            made = RunHistory(there, self._tasks(run, there))
+            with self._lock:
+                self._made[run] = made
+        return made
+
+    def _tasks(self, run: RunFiles, there: Sequence[Evaluation]) -> tuple[TaskHistory, ...]:
         marks: dict[str, list[Mark]] = {}
         categories: dict[str, str] = {}
-        for number, one in enumerate(evaluations):
+        for number, one in enumerate(there):
             rows = self._read(run.directory, one.place)
             categories.update((row.id, row.category) for row in rows)
             for task, outcome in _outcomes(rows).items():

@@ -1,6 +1,6 @@
 "use strict";
 (function () {
-  const numbers = JSON.parse(document.getElementById("numbers").textContent);
+  let written, numbers;
   const looks = [matchMedia("(prefers-color-scheme: dark)"), matchMedia("print")];
   let charts = [];
 
@@ -159,6 +159,7 @@
   }
 
   function drawAll() {
+    if (!numbers) return;
     charts.forEach((chart) => chart.destroy());
     charts = [];
     drawScores();
@@ -171,10 +172,20 @@
     if (named && named.tagName === "DETAILS") named.open = true;
   }
 
+  // The page may get new numbers while it is open, or its first ones.
+  function read() {
+    const found = document.getElementById("numbers");
+    if (!found || found.textContent === written) return;
+    written = found.textContent;
+    numbers = JSON.parse(written);
+    drawAll();
+  }
+
   let waiting;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(drawAll, 150); });
   looks.forEach((look) => look.addEventListener("change", drawAll));
   addEventListener("hashchange", openNamed);
+  document.addEventListener("numbers", read);
   openNamed();
-  drawAll();
+  read();
 })();

@@ -1,0 +1,176 @@
+"""A run at a glance: the row that the list of runs has of it.
+
+Of a run that has ended the first and the last line of its log say all, so that a long log is not read through; another
+one is followed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+from skillopt.dashboard.catalogue import LOG_NAME, RunEntry, stamp_of
+from skillopt.dashboard.following import Followers, Seen, seen
+from skillopt.errors import RunDirectoryError
+from skillopt.events import RunEnded, RunStarted
+from skillopt.report.event_reading import START, Position, read_events
+from skillopt.report.live_state import LiveRun
+from skillopt.report.live_words import dollars_of
+
+_AN_END: Final = 2**18
+"""Bytes in which the last line of an ended run's log begins."""
+_A_BEGINNING: Final = 2**14
+"""Bytes in which its first line ends."""
+_MOST_ENDS: Final = 2_000
+"""Ends that are remembered."""
+
+_Record: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What two skills solved on the same tasks: k/n in words, and each as a share."""
+
+    seed: str
+    best: str
+    gain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """A run in a row of the list.
+
+    Attributes:
+        entry: The run.
+        state: Where it stands, in a word.
+        at_work: Whether a training works in it now.
+        step: Steps that are done.
+        total_steps: Steps over all epochs; 0 where nobody knows.
+        selection: Seed and best skill on the selection split; None before the baseline.
+        held_out: The same on the test split; None where it was not measured.
+        dollars: What the run used, in dollars; None where a price is unknown or nothing was counted.
+        at: When its last event came, in seconds since 1970; 0 where none did.
+        simulated: Whether its numbers say nothing of real models.
+        trouble: Why it cannot be read; "" where it can.
+    """
+
+    entry: RunEntry
+    state: str
+    at_work: bool = False
+    step: int = 0
+    total_steps: int = 0
+    selection: Shares | None = None
+    held_out: Shares | None = None
+    dollars: float | None = None
+    at: float = 0.0
+    simulated: bool = False
+    trouble: str = ""
+
+    @property
+    def gain(self) -> float | None:
+        """How much more the best skill solves, as a share: held out where that was measured, else on the selection."""
+        shares = self.held_out or self.selection
+        return None if shares is None else shares.gain
+
+
+class Glances:
+    """Looks at runs, each in a moment; usable from several threads.
+
+    Args:
+        followers: What follows those that have not ended.
+    """
+
+    def __init__(self, followers: Followers) -> None:
+        self._followers = followers
+        self._lock = Lock()
+        self._ends: OrderedDict[str, tuple[tuple[int, int], LiveRun]] = OrderedDict()
+
+    def look(self, entry: RunEntry) -> Glance:
+        """Return a run at a glance; one that cannot be read says why, and hides no other."""
+        try:
+            end = self._end(entry)
+            return _glance(entry, self._followers.look(entry) if end is None else seen(entry, end))
+        except RunDirectoryError as error:
+            return Glance(entry, "damaged", trouble=error.message)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            return Glance(entry, "damaged", trouble=f"{LOG_NAME} holds what no run writes: {error!r}")
+
+    def _end(self, entry: RunEntry) -> LiveRun | None:
+        """Return how a run began and ended; None where it has not ended."""
+        path = entry.directory / LOG_NAME
+        stamp = stamp_of(path)
+        if stamp is None:
+            return None
+        with self._lock:
+            known = self._ends.get(entry.id)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        last = read_events(path, _last_line(path)).events
+        if not last or not isinstance(last[-1].event, RunEnded):
+            return None
+        first = read_events(path, START, most=_A_BEGINNING).events
+        started = next((one.event for one in first if isinstance(one.event, RunStarted)), None)
+        end = LiveRun(started=started, ended=last[-1].event, at=last[-1].at)
+        with self._lock:
+            self._ends[entry.id] = (stamp, end)
+            while len(self._ends) > _MOST_ENDS:
+                self._ends.popitem(last=False)
+        return end
+
+
+def _last_line(path: Path) -> Position:
+    """Return where the last whole line of a log begins."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            begin = max(0, size - _AN_END)
+            file.seek(begin)
+            tail = file.read(_AN_END)
+    except OSError as error:
+        raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
+    end = tail.rfind(b"\n")
+    return Position(begin + tail.rfind(b"\n", 0, max(0, end)) + 1)
+
+
+def _glance(entry: RunEntry, found: Seen) -> Glance:
+    live = found.live
+    summary: _Record = {} if live.ended is None else live.ended.summary
+    return Glance(
+        entry,
+        found.word,
+        at_work=found.state in ("running", "starting"),
+        step=int(summary.get("total_steps") or 0) if summary else (live.points[-1].step if live.points else 0),
+        total_steps=live.total_steps,
+        selection=_selection(live, summary),
+        held_out=_shares(summary.get("test"), summary.get("test_delta_hard")),
+        dollars=_dollars(live, summary),
+        at=live.at,
+        simulated=bool(summary.get("simulated")) or bool(live.started and live.started.simulated),
+    )
+
+
+def _selection(live: LiveRun, summary: _Record) -> Shares | None:
+    if summary:
+        return _shares(summary.get("selection"), summary.get("selection_delta_hard"))
+    seed, now = live.baseline, live.standing
+    if seed is None or now is None:
+        return None
+    gain = (now.best_solved - seed.current_solved) / now.tasks if now.tasks else None
+    return Shares(f"{seed.current_solved}/{seed.tasks}", f"{now.best_solved}/{now.tasks}", gain)
+
+
+def _shares(split: _Record | None, gain: float | None) -> Shares | None:
+    if not split or not split["seed"] or not split["best"]:
+        return None
+    return Shares(str(split["seed"]["shown"]), str(split["best"]["shown"]), gain)
+
+
+def _dollars(live: LiveRun, summary: _Record) -> float | None:
+    if summary:
+        used: Mapping[str, _Record] = summary.get("total_usage") or {}
+        return dollars_of({role: one["dollars"] for role, one in used.items()}) if used else None
+    return None if live.spent is None else dollars_of(live.spent.dollars)

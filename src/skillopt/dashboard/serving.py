@@ -1,0 +1,120 @@
+"""Serving the live page: an address of its own, answers until somebody ends it, and an end at once.
+
+The web server writes no log of requests, so that no token of an address is written anywhere.
+"""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import Final
+
+import uvicorn
+
+from skillopt.dashboard.app import application
+from skillopt.dashboard.security import SHORTEST_TOKEN
+from skillopt.dashboard.site import Site
+from skillopt.errors import UsageError
+
+LOCAL_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Addresses that this machine alone reaches, and that need no token."""
+
+NEW_TOKEN: Final = 'python -c "import secrets; print(secrets.token_urlsafe())"'
+"""A command that makes a token."""
+
+
+_MOST_SECONDS_OF_AN_END: Final = 3
+
+
+class Dashboard:
+    """The live page at its address: bound when it is made, so that who made it can tell the address.
+
+    Args:
+        directory: Where the runs are.
+        host: Address of this machine to answer at.
+        port: Port; 0 for any that is free.
+        token: What a browser has to show once; None where only this machine can ask.
+
+    Attributes:
+        url: Its address, without the token.
+
+    Raises:
+        RunDirectoryError: If there is no such directory.
+        UsageError: If other machines could ask without a token, the token is short, or nothing can answer there.
+    """
+
+    def __init__(self, directory: Path, *, host: str, port: int, token: str | None) -> None:
+        if token is None and host not in LOCAL_HOSTS:
+            raise UsageError(
+                f"--host is {host}, where other machines can ask, and there is no token",
+                hint=f"Give one with --token or SKILLOPT_DASHBOARD_TOKEN. To make one: {NEW_TOKEN}",
+            )
+        if token is not None and len(token) < SHORTEST_TOKEN:
+            raise UsageError(
+                f"--token has {len(token)} characters; at least {SHORTEST_TOKEN} cannot be guessed",
+                hint=f"To make one: {NEW_TOKEN}",
+            )
+        app = application(directory, token=token)
+        site: Site = app.state.site
+        self._socket = _bound(host, port)
+        name = f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{self._socket.getsockname()[1]}/"
+        self._server = _Server(
+            uvicorn.Config(
+                app,
+                access_log=False,
+                log_level="error",
+                lifespan="off",
+                ws="none",
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_MOST_SECONDS_OF_AN_END,
+            ),
+            site.closing,
+        )
+
+    def serve(self) -> None:
+        """Answer until Ctrl-C, SIGTERM or `stop`."""
+        with self._socket:
+            self._server.run([self._socket])
+
+    def stop(self) -> None:
+        """End it, from another thread too; open streams are not waited for."""
+        self._server.end()
+
+
+class _Server(uvicorn.Server):
+    """Ends its streams first, which would never end by themselves."""
+
+    def __init__(self, config: uvicorn.Config, closing: Event) -> None:
+        super().__init__(config)
+        self._closing = closing
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End, and let the signal do nothing else: the ordinary end of a server is no interruption."""
+        self.end()
+
+    def end(self) -> None:
+        """Ask the server to end, in order; asked once more, it waits for nothing."""
+        self.force_exit = self.should_exit
+        self._closing.set()
+        self.should_exit = True
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that nothing else has; said ahead of all else, since a port in use is the usual trouble."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        bound.listen(128)
+    except OSError as error:
+        bound.close()
+        raise UsageError(
+            f"nothing can answer at {host}, port {port}: {error.strerror or error}",
+            hint="Name another port with --port, or 0 for any that is free; --host is an address of this machine.",
+        ) from error
+    return bound

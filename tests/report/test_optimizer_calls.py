@@ -1,0 +1,100 @@
+"""Prompts and replies out of the evidence, which stays as it is."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.runs import contents, read_json
+
+from skillopt.errors import RunDirectoryError
+from skillopt.report.optimizer_calls import call, calls
+from skillopt.report.run_files import RunFiles
+from skillopt.run.evidence import EvidenceStore
+
+
+def test_every_reply_of_the_run_is_there_by_its_place(eventful: Path) -> None:
+    """Those that the ledger counts, step by step and stage by stage."""
+    found = calls(eventful)
+    told = [line for line in RunFiles(eventful).ledger if line.role == "optimizer"]
+    assert sorted((one.place.stage, one.place.step, one.place.index, one.place.attempt) for one in found) == sorted(
+        (line.stage, line.step, line.index, line.attempt) for line in told
+    )
+    assert calls(eventful, step=2) == tuple(one for one in found if one.place.step == 2) != ()
+    assert calls(eventful, stage="select") == tuple(one for one in found if one.place.stage == "select") != ()
+    assert calls(eventful, step=999) == ()
+
+
+def test_they_stand_in_the_order_of_the_method(eventful: Path) -> None:
+    order = ["reflect", "aggregate", "select", "update", "slow_update", "meta_skill"]
+    places = [one.place for one in calls(eventful)]
+    keys = [(place.epoch, place.step, order.index(place.stage), place.index, place.attempt) for place in places]
+    assert keys == sorted(keys)
+
+
+def test_a_reply_is_told_word_for_word_with_what_it_answers(eventful: Path) -> None:
+    line = calls(eventful, step=1, stage="reflect")[0]
+    found = call(eventful, line.key)
+    assert found is not None and found.line == line
+    skill = (eventful / "skills" / "skill_v0000.md").read_text("utf-8")
+    assert any(skill.strip() in message.content for message in found.messages)
+    patch = read_json(next((eventful / "steps" / "step_0001" / "patches").iterdir()))
+    assert patch["reasoning"] in found.reply.text
+
+
+def test_reading_leaves_the_directory_as_it_is(eventful: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(eventful, tmp_path / "copy")
+    before = contents(copy)
+    line = calls(copy)[0]
+    assert call(copy, line.key) is not None
+    assert contents(copy) == before
+
+
+def test_what_a_run_at_work_or_a_kill_left_in_the_log_is_read_and_left_there(eventful: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(eventful, tmp_path / "copy")
+    path, log = copy / "evidence.sqlite", copy / "evidence.sqlite-wal"
+    with EvidenceStore(path):
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE replies SET step = 77 WHERE rowid = 1")
+        connection.commit()
+        before = (path.read_bytes(), log.read_bytes())
+        assert before[1], "the change stands in the log alone"
+        assert len(calls(copy, step=77)) == 1
+        assert (path.read_bytes(), log.read_bytes()) == before
+        killed = shutil.copytree(copy, tmp_path / "killed")
+        connection.close()
+    assert len(calls(killed, step=77)) == 1
+    assert (killed / "evidence.sqlite-wal").read_bytes() == before[1]
+    assert (killed / "evidence.sqlite").read_bytes() == before[0]
+
+
+def test_without_evidence_or_with_a_link_out_there_is_none(eventful: Path, tmp_path: Path) -> None:
+    assert calls(tmp_path) == ()
+    (tmp_path / "evidence.sqlite").symlink_to(eventful / "evidence.sqlite")
+    assert calls(tmp_path) == () and call(tmp_path, "0" * 64) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to look like one" * 40])
+def test_damaged_evidence_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "evidence.sqlite").write_bytes(content)
+    with pytest.raises(RunDirectoryError, match=r"evidence\.sqlite cannot be read"):
+        calls(tmp_path)
+
+
+def test_a_damaged_reply_is_named(eventful: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(eventful, tmp_path / "copy")
+    with sqlite3.connect(copy / "evidence.sqlite") as connection:
+        connection.execute("UPDATE replies SET reply = '{'")
+    connection.close()
+    with pytest.raises(RunDirectoryError, match="a reply in it is damaged"):
+        call(copy, calls(copy)[0].key)
+
+
+@given(st.text(max_size=70))
+def test_any_other_text_is_no_key(eventful: Path, key: str) -> None:
+    assert call(eventful, key) is None

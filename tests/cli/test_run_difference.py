@@ -58,7 +58,7 @@ def test_a_run_that_has_not_ended_is_compared_as_far_as_it_is(
         (copy / name).unlink()
     (copy / "history.json").write_text(json.dumps(read_json(copy / "history.json")[:3]), "utf-8")
     said = said_of(copy, finished.directory, capsys)
-    assert "not ended" in said and "best skill of" not in said.replace("best skill of A", "")
+    assert "SIMULATED" in said and "not ended" in said and "best skill of" not in said.replace("best skill of A", "")
 
 
 def test_a_long_or_hostile_setting_is_cut_and_shown_as_text(

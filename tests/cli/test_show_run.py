@@ -62,6 +62,7 @@ def test_a_run_that_was_killed_says_how_far_it_came(
     show_run(RunFiles(cut_before_the_end(finished.directory, tmp_path, without=("summary.json",))))
     said = capsys.readouterr().out
     assert "not ended: still going, or killed, after" in said and ", at test 16/16" in said
+    assert "SIMULATED MODELS: " in said, "the models' names say so, where no end does"
     assert "step 1 (epoch 1)" in said
 
 

@@ -112,11 +112,11 @@ def test_half_a_surrogate_pair_does_not_make_a_file_unreadable(root: Path) -> No
 def test_the_end_of_a_file_is_read_without_the_rest(root: Path) -> None:
     (root / "log").write_bytes(b"0123456789")
     reader = DirectoryReader(root)
-    assert [reader.tail("log", most) for most in (3, 10, 99)] == [b"789", b"0123456789", b"0123456789"]
-    assert reader.tail("none", 3) is None
+    assert [reader.content("log", last=last) for last in (3, 10, 99)] == [b"789", b"0123456789", b"0123456789"]
+    assert reader.content("none", last=3) is None
     os.mkfifo(root / "pipe")
     with pytest.raises(RunDirectoryError, match="no regular file"):
-        reader.tail("pipe", 3)
+        reader.content("pipe", last=3)
     (root / "link").symlink_to(root.parent / "secret.txt")
     with pytest.raises(RunDirectoryError, match="outside of the run directory"):
-        reader.tail("link", 3)
+        reader.content("link", last=3)

@@ -13,6 +13,7 @@ from skillopt.cli.show_run import named, readable
 from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.report.flips import Flips
+from skillopt.report.page import is_simulated
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
@@ -30,7 +31,7 @@ def show_run_difference(first: RunFiles, second: RunFiles) -> None:
     names = ("A", "B")
     for name, run in zip(names, (first, second), strict=True):
         say(f"{name} is {plain(str(run.directory))}")
-    if any((run.summary or {}).get("simulated") for run in (first, second)):
+    if any(map(is_simulated, (first, second))):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     _show_settings(first, second)
     with readable(first), readable(second):

@@ -17,7 +17,7 @@ from skillopt.report.end_words import ended
 from skillopt.report.live_state import LiveRun
 from skillopt.report.live_words import in_words
 from skillopt.report.log_follower import LogFollower
-from skillopt.report.page import findings_of
+from skillopt.report.page import findings_of, is_simulated
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
 
@@ -34,7 +34,7 @@ def show_run(run: RunFiles) -> None:
     with readable(run):
         summary = run.summary
         say(plain(run.name), style="bold")
-        if summary is not None and summary.get("simulated"):
+        if is_simulated(run):
             say("SIMULATED MODELS: these numbers say nothing about real ones.")
         _show_end(summary, LogFollower(run.directory / "events.jsonl").look())
         if summary is not None and "selection" in summary:

@@ -59,8 +59,8 @@ class DirectoryReader:
             path = self.root / place
             raise RunDirectoryError(f"{path} is no UTF-8 text (byte {error.start})", hint=WAY_OUT) from error
 
-    def content(self, place: str) -> bytes | None:
-        """Return the bytes of a file; None where there is none.
+    def content(self, place: str, *, last: int | None = None) -> bytes | None:
+        """Return the bytes of a file, or the last so many of them; None where there is none.
 
         Raises:
             RunDirectoryError: If it cannot be read, is no regular file, or lies outside of the directory.
@@ -69,25 +69,13 @@ class DirectoryReader:
         if path is None:
             return None
         try:
-            _check_regular(path)
-            return path.read_bytes()
-        except OSError as error:
-            raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
-
-    def tail(self, place: str, most: int) -> bytes | None:
-        """Return the last bytes of a file, at most so many; None where there is none.
-
-        Raises:
-            RunDirectoryError: If it cannot be read, is no regular file, or lies outside of the directory.
-        """
-        path = self._inside(place)
-        if path is None:
-            return None
-        try:
-            _check_regular(path)
+            # A pipe or a device would be waited for without an end.
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise RunDirectoryError(f"{path} is no regular file", hint="Remove it. " + WAY_OUT)
             with path.open("rb") as file:
-                file.seek(max(0, file.seek(0, io.SEEK_END) - most))
-                return file.read(most)
+                if last is not None:
+                    file.seek(max(0, file.seek(0, io.SEEK_END) - last))
+                return file.read()
         except OSError as error:
             raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -133,12 +121,6 @@ class DirectoryReader:
                 hint="Put a copy in the place of the link.",
             )
         return path
-
-
-def _check_regular(path: Path) -> None:
-    """A pipe or a device would be waited for without an end."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise RunDirectoryError(f"{path} is no regular file", hint="Remove it. " + WAY_OUT)
 
 
 def _numbered(name: str) -> tuple[tuple[int, str], ...]:

@@ -94,7 +94,7 @@ class RunFiles:
     @cached_property
     def summary(self) -> Record | None:
         """What summary.json holds; None until the last start of the run has ended: an earlier one's is not its own."""
-        if is_at_work(self._reader.tail("events.jsonl", END_BYTES) or b""):
+        if is_at_work(self._reader.content("events.jsonl", last=END_BYTES) or b""):
             return None
         return self._reader.value("summary.json", TypeAdapter(dict[str, Any]), None)
 

@@ -126,7 +126,7 @@ def test_a_difference_over_fewer_tasks_says_over_how_many(capsys: pytest.Capture
     """F1: 2 of 3 against 1 of 2 is no comparison; the one task that both did is."""
     test = {"seed": scores(1, 2), "best": scores(3, 1)}
     show_outcome(outcome(tmp_path, best="# Skill\n", test=test, best_step=0, test_delta_hard=0.0, test_delta_tasks=1))
-    assert re.search(r"test split.*\+0\.0 points on 1 tasks", said_by(capsys))
+    assert re.search(r"test split.*\+0\.0 points on 1 task ", said_by(capsys))
 
 
 def said_by(capsys: pytest.CaptureFixture[str]) -> str:

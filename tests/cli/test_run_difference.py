@@ -58,7 +58,7 @@ def test_a_run_that_has_not_ended_is_compared_as_far_as_it_is(
         (copy / name).unlink()
     (copy / "history.json").write_text(json.dumps(read_json(copy / "history.json")[:3]), "utf-8")
     said = said_of(copy, finished.directory, capsys)
-    assert "not ended" in said and "best skill of" not in said.replace("best skill of A", "")
+    assert "SIMULATED" in said and "not ended" in said and "best skill of" not in said.replace("best skill of A", "")
 
 
 def test_a_long_or_hostile_setting_is_cut_and_shown_as_text(
@@ -68,3 +68,13 @@ def test_a_long_or_hostile_setting_is_cut_and_shown_as_text(
     (copy / "config.yaml").write_text('env:\n  prompt: "[red]\\e[2J' + "x" * 500 + '"\n', "utf-8")
     said = said_of(copy, finished.directory, capsys)
     assert "\x1b" not in said and "[red]" in said and "x" * 100 not in said
+
+
+def test_long_settings_are_shown_from_where_they_differ(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [shutil.copytree(finished.directory, tmp_path / name) for name in ("one", "two")]
+    for run, end in zip(runs, ("y" * 99, "z"), strict=True):
+        (run / "config.yaml").write_text(f"env:\n  prompt: {'x' * 200}{end}\n", "utf-8")
+    said = said_of(*runs, capsys)
+    assert f"...{'x' * 20}yyy" in said and f"...{'x' * 20}z " in said

@@ -14,7 +14,7 @@ from skillopt.cli.progress import headline
 from skillopt.cli.show_run import MOST_IDS, named, record_of, show_run
 from skillopt.errors import RunDirectoryError, UsageError
 from skillopt.events import StepCommitted
-from skillopt.report.diagnosis import diagnose
+from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
 
 
@@ -31,9 +31,9 @@ def test_it_says_the_end_the_scores_and_each_step_in_a_line(
         assert summary[split]["seed"]["shown"] in said and summary[split]["best"]["shown"] in said
     for record in records:
         assert headline(StepCommitted(record)) in said.splitlines()
-    for finding in diagnose(records, summary):
+    for finding in findings_of(RunFiles(finished.directory)):
         assert f"- {finding.text}\n  {finding.advice}" in said
-    assert f"--step {len(records) - 1} --edit K" in said
+    assert f"--step {summary['best_step'] or len(records) - 1} --edit K" in said
 
 
 def test_stages_between_epochs_stand_below_their_step(eventful: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,6 +62,7 @@ def test_a_run_that_was_killed_says_how_far_it_came(
     show_run(RunFiles(cut_before_the_end(finished.directory, tmp_path, without=("summary.json",))))
     said = capsys.readouterr().out
     assert "not ended: still going, or killed, after" in said and ", at test 16/16" in said
+    assert "SIMULATED MODELS: " in said, "the models' names say so, where no end does"
     assert "step 1 (epoch 1)" in said
 
 
@@ -69,10 +70,22 @@ def test_a_run_without_a_baseline_says_so(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "events.jsonl").write_text("", "utf-8")
     run = RunFiles(tmp_path)
     show_run(run)
-    assert capsys.readouterr().out.strip() == tmp_path.name
+    assert capsys.readouterr().out.split() == [tmp_path.name, "nothing", "has", "begun", "yet"]
     with pytest.raises(UsageError, match="has no step 0") as caught:
         record_of(run, 0)
     assert "baseline" in caught.value.hint
+
+
+def test_no_command_is_named_that_would_not_work(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A step without an edit has none to look at."""
+    copy = shutil.copytree(finished.directory, tmp_path / "copy")
+    for step in RunFiles(copy).steps:
+        shutil.rmtree(copy / "steps" / f"step_{step:04d}")
+    show_run(RunFiles(copy))
+    said = capsys.readouterr().out
+    assert "--task ID" in said and "--edit" not in said
 
 
 @pytest.mark.parametrize("record", [{"step": 1}, {"step": 1, "val_solved": "x"}, {}])

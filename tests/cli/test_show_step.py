@@ -68,7 +68,11 @@ def test_draws_that_lost_ahead_of_the_one_that_counts_are_told(
     redrawn = [record for record in records if record.get("redraws")]
     assert redrawn, "the run has at least one"
     for record in redrawn:
-        assert f"draw 1 before it: {record['redraws'][0]['action']}" in said_of(eventful, record["step"], capsys)
+        said = said_of(eventful, record["step"], capsys)
+        assert f"draw 1, which lost: {record['redraws'][0]['action']}" in said
+        lost, counts = (RunFiles(eventful).step(record["step"]).lost[0].edits, "the draw that counts:")  # type: ignore[union-attr]
+        ahead = " ".join(said.partition(counts)[0].split())
+        assert counts in said and all(edit.op in ahead for edit in lost)
 
 
 def test_the_baseline_has_its_tasks(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,8 @@ def test_every_rollout_of_a_step_is_shown_with_its_page(eventful: Path, capsys: 
             said = capsys.readouterr().out
             number = f".{row['repeat']}" if row["repeat"] else ""
             page = results.parent / "trajectories" / f"{safe_name(row['id'])}{number}.md"
-            assert f"{evaluation}: {'solved' if row['hard'] else 'failed'}" in said
+            which = f", repeat {row['repeat']}" if row["repeat"] else ""
+            assert f"{evaluation}{which}: {'solved' if row['hard'] else 'failed'}" in said
             assert page.read_text("utf-8") in said
             seen.add(results.parent.name)
     assert {"rollout", "selection_eval", "selection_eval_baseline", "selection_eval_again"} <= seen
@@ -54,6 +55,24 @@ def test_the_course_of_a_task_through_the_run_is_a_line_for_each_time_it_came_up
         ]
         assert sum(word in line for line in said.splitlines() for word in ("  solved", "  failed")) == len(rows)
         assert place in said
+
+
+def test_conversations_outside_of_steps_are_shown_with_the_course(
+    eventful: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No step has those of the test split and of what stands between epochs."""
+    for place in ("test_eval", "slow_update/epoch_02/rollout_prev"):
+        task = read_json(eventful / place / "results.json")[0]["id"]
+        show_task_in_run(RunFiles(eventful), task)
+        page = (eventful / place / "trajectories" / f"{safe_name(task)}.md").read_text("utf-8")
+        assert page in capsys.readouterr().out
+
+
+def test_rollouts_of_one_task_with_one_skill_are_told_apart(eventful: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = read_json(eventful / "selection_eval_baseline" / "results.json")[0]["id"]
+    show_task_in_run(RunFiles(eventful), task)
+    said = capsys.readouterr().out
+    assert "selection_eval_baseline  " in said and "selection_eval_baseline, repeat 1" in said
 
 
 def test_a_task_that_was_not_measured_says_why(

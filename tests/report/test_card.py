@@ -9,12 +9,15 @@ from skillopt.report.run_files import RunFiles
 
 
 def test_the_card_has_what_is_needed_to_repeat_the_run(eventful: Path) -> None:
-    """F130: digests of data and prompts, models and their settings by role, versions, seeds."""
+    """F130: digests of data and prompts, models and their settings by role, versions, seeds, k/n scores."""
     files = RunFiles(eventful)
     card, summary = dict(run_card(files)), files.summary
     assert summary is not None and files.manifest is not None
     for name in ("skillopt_version", "prompts_digest", "identity_digest", "seed_skill_hash", "best_skill_hash"):
         assert card[name] == str(summary[name])
+    for split in ("selection", "test"):
+        for skill in ("seed", "best"):
+            assert card[f"{split}: {skill} skill"] == summary[split][skill]["shown"]
     assert card["data.digest"] == summary["data"]["digest"]
     assert card["models.target.settings.noise"] == "0.2"
     assert card["models.optimizer.provider"] == "simulated"

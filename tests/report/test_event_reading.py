@@ -25,7 +25,7 @@ from skillopt.events import (
     StepCommitted,
     Warned,
 )
-from skillopt.report.event_reading import START, Position, Reading, read_events
+from skillopt.report.event_reading import END_BYTES, START, Position, Reading, is_at_work, read_events
 from skillopt.report.live import follow_all
 from skillopt.report.live_state import NOTHING, LiveRun
 from skillopt.run.event_log import FORMAT_VERSION, EventLog, event_json
@@ -232,3 +232,29 @@ async def test_most_of_a_long_log_is_left_out(tmp_path: Path) -> None:
     await train(write_run(tmp_path))
     path = tmp_path / "run" / "events.jsonl"
     assert len(read_events(path, skim="what counts").events) < len(read_events(path).events) / 2
+
+
+BEGUN, OVER = (
+    event_json(event, sequence=0).encode() + b"\n"
+    for event in (started(), RunEnded("improved", "RunStarted", {"seed": "RunEnded"}))
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "at_work"),
+    [
+        (b"", False),
+        (BEGUN, True),
+        (BEGUN + line("a warning that names RunEnded"), True),
+        (BEGUN + line('"RunEnded"', event="RunEnded"), True),
+        (BEGUN + OVER, False),
+        (BEGUN + OVER + line("after it"), False),
+        (BEGUN + OVER + BEGUN, True),
+        (BEGUN + OVER + BEGUN[:-20], False),
+        (BEGUN + OVER[:-20], True),
+        (b"no log at all", False),
+        (line("x" * END_BYTES)[-END_BYTES:], True),
+    ],
+)
+def test_a_run_is_at_work_from_its_last_start_to_its_end(log: bytes, at_work: bool) -> None:
+    assert is_at_work(log) == at_work

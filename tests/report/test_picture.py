@@ -39,6 +39,15 @@ def test_the_end_is_told_with_counts(eventful: Path) -> None:
     assert f"; held out {files.summary['test']['seed']['shown']} to" in said
 
 
+def test_scores_of_fresh_passes_are_called_that(eventful: Path) -> None:
+    """They are not those of the curves, which the gate measured."""
+    files = RunFiles(eventful)
+    assert files.summary is not None
+    assert "fresh" not in ending(files.course, files.summary)
+    told = ending(files.course, {**files.summary, "final": {"passes": {"n": 2}}})
+    assert "in fresh passes; held out" in told
+
+
 def test_a_run_without_an_end_and_one_without_a_test_say_what_they_have(eventful: Path) -> None:
     files = RunFiles(eventful)
     assert files.summary is not None

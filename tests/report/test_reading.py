@@ -107,3 +107,16 @@ def test_half_a_surrogate_pair_does_not_make_a_file_unreadable(root: Path) -> No
     """A reply may hold one as an escape; no page can."""
     (root / "value.json").write_text(json.dumps({"a\ud800": 1}), "utf-8")
     assert DirectoryReader(root).value("value.json", WHOLE_NUMBERS, None) == {"a?": 1}
+
+
+def test_the_end_of_a_file_is_read_without_the_rest(root: Path) -> None:
+    (root / "log").write_bytes(b"0123456789")
+    reader = DirectoryReader(root)
+    assert [reader.content("log", last=last) for last in (3, 10, 99)] == [b"789", b"0123456789", b"0123456789"]
+    assert reader.content("none", last=3) is None
+    os.mkfifo(root / "pipe")
+    with pytest.raises(RunDirectoryError, match="no regular file"):
+        reader.content("pipe", last=3)
+    (root / "link").symlink_to(root.parent / "secret.txt")
+    with pytest.raises(RunDirectoryError, match="outside of the run directory"):
+        reader.content("link", last=3)

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from tests.report.conftest import EVENTFUL
+from tests.support.records import started
 from tests.support.runs import read_json, write_run
 
 from skillopt.api import train
 from skillopt.errors import RunDirectoryError
 from skillopt.report.run_files import RunFiles
+from skillopt.run.event_log import event_json
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,16 @@ def test_a_run_has_what_its_files_hold(eventful: Path) -> None:
     assert [point.step for point in files.course.points] == [record["step"] for record in files.records]
     assert [files.slow_update(epoch) is not None for epoch in files.epochs] == [True] * len(files.epochs)
     assert [files.meta_skill(epoch) is not None for epoch in files.epochs] == [True] * len(files.epochs)
+
+
+def test_the_summary_of_an_earlier_start_is_not_that_of_one_at_work(eventful: Path, tmp_path: Path) -> None:
+    """A limit was reached, was raised, and the run goes on or was killed: it has no end yet."""
+    run = copied(eventful, tmp_path)
+    with (run / "events.jsonl").open("a", encoding="utf-8") as log:
+        log.write(event_json(started(), sequence=0) + "\n")
+    assert RunFiles(run).summary is None
+    (run / "events.jsonl").unlink()
+    assert RunFiles(run).summary == read_json(run / "summary.json")
 
 
 def test_what_there_is_not_is_none(eventful: Path) -> None:

@@ -34,6 +34,18 @@ def test_the_stages_say_what_each_made_in_the_method_s_order(eventful: Path) -> 
     assert any(", stopped early" in dict(stages(record))["gate"] for record in files.records[1:])
 
 
+def test_rewrites_are_counted_where_they_take_the_place_of_edits(eventful: Path) -> None:
+    ends = [{"status": "applied"}, {"status": "over_budget"}, {"status": "over_budget"}]
+    record = {**RunFiles(eventful).records[1], "edits": {}, "rewrites": ends}
+    told = dict(stages({**record, "skill_update_mode": "full_rewrite_minibatch"}))
+    assert list(told) == ["rollout", "reflect", "update", "gate"]
+    assert told["reflect"].endswith("; rewrites: 3")
+    assert told["update"] == "1 rewrite applied, 2 rewrite over budget"
+    told = dict(stages({**record, "edits": {"suggested": 4}, "rewrites": ends[:1]}))
+    assert told["update"] == "4 suggested, 1 rewrite applied"
+    assert dict(stages({**record, "rewrites": []}))["update"] == "no edit"
+
+
 def test_a_gate_that_measured_nothing_says_so(eventful: Path) -> None:
     """F9."""
     record = {**RunFiles(eventful).records[1], "candidate_gate_score": None, "candidate_gate_score_upper_bound": None}

@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from skillopt.cli.comparison import shown_difference
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.models.meter import Spending
+from skillopt.report.end_words import after_the_last_step, difference, ended, shown_scores
 from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import Outcome
 from skillopt.text_files import plain
@@ -28,10 +29,8 @@ def show_outcome(outcome: Outcome) -> None:
     say("")
     if summary.get("simulated"):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
-    state, message = outcome.state.value, plain(outcome.message)
-    say(message if message.startswith(state) else f"{state}: {message}", style="bold")
+    say(plain(ended(outcome.state.value, outcome.message)), style="bold")
     show_scores(summary)
-    _show_final(summary)
     _show_size(summary)
     _show_held_out(outcome)
     _show_diff(outcome)
@@ -42,34 +41,19 @@ def show_outcome(outcome: Outcome) -> None:
 
 
 def show_scores(summary: Mapping[str, Any]) -> None:
-    """Print the scores of seed and best skill, side by side."""
+    """Print the scores of seed and best skill, side by side, and which fresh passes they were counted from."""
     table = new_table("solved", "seed skill", "best skill", "difference")
-    for name, split in (("selection split", "selection"), ("test split (held out)", "test")):
+    splits: Mapping[str, Literal["selection", "test"]] = {
+        "selection split": "selection",
+        "test split (held out)": "test",
+    }
+    for name, split in splits.items():
         seed, best = summary[split]["seed"], summary[split]["best"]
         if seed is not None and best is not None:
-            difference = _selection_difference(seed, best) if split == "selection" else _test_difference(summary)
-            table.add_row(name, _scores(seed), _scores(best), difference)
+            table.add_row(name, shown_scores(seed), shown_scores(best), difference(summary, split))
     show_table(table)
-
-
-def _show_final(summary: Mapping[str, Any]) -> None:
-    """Say which fresh passes chose and measured the best skill after the last step."""
-    final = summary.get("final")
-    if not final:
-        return
-    if final["finalists"]:
-        scores = ", ".join(
-            f"step {one['step']} {100 * one['fresh_score']:.1f} % (at the gate {100 * one['gate_score']:.1f} %)"
-            for one in final["finalists"]
-        )
-        say(f"Best skill: step {summary['best_step']}, chosen by fresh passes among {scores}")
-    if final["passes"]:
-        fresh, gate = 100 * final["passes"]["mean"], 100 * summary["best_gate_score"]
-        seed, baseline = 100 * final["seed_passes"]["mean"], 100 * summary["baseline_gate_score"]
-        number = final["passes"]["n"]
-        passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
-        say(f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %.")
-        say(f"The seed's is that of as many beside them: {seed:.1f} %; its baseline was {baseline:.1f} %.")
+    for line in after_the_last_step(summary):
+        say(line)
 
 
 def _show_size(summary: Mapping[str, Any]) -> None:
@@ -85,33 +69,14 @@ def _show_size(summary: Mapping[str, Any]) -> None:
     say(f"Size of the current skill in tokens (estimated): {start} at the start, {ends}")
 
 
-def _scores(scores: Mapping[str, Any]) -> str:
-    missing = f", {scores['unmeasured']} unmeasured" if scores["unmeasured"] else ""
-    return f"{scores['shown']}{missing}"
-
-
-def _selection_difference(seed: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    """Every selection task is measured with both skills: without that there is neither a baseline nor an acceptance."""
-    return f"{100 * (best['hard'] - seed['hard']):+.1f} points"
-
-
-def _test_difference(summary: Mapping[str, Any]) -> str:
-    """Means over different tasks are not subtracted: an outage that hit the hard ones would look like a gain."""
-    delta, tasks = summary["test_delta_hard"], summary["test_delta_tasks"]
-    if delta is None:
-        return "not measured"
-    missing = summary["test"]["seed"]["unmeasured"] or summary["test"]["best"]["unmeasured"]
-    return f"{100 * delta:+.1f} points" + (f" on {tasks} tasks" if missing else "")
-
-
 def _show_held_out(outcome: Outcome) -> None:
     """Say what the held-out difference is worth; on the selection split, which chose the best, it would flatter."""
     if outcome.summary["test"]["best"] is None or not outcome.summary["best_step"]:
         return
     seed, best = (_hard(outcome.directory / name) for name in ("test_eval_baseline", "test_eval"))
     both = [task for task in seed if task in best]
-    difference = paired_difference([seed[task] for task in both], [best[task] for task in both]) if both else None
-    say(f"Held out, best skill against seed skill: {shown_difference(difference)}\n")
+    paired = paired_difference([seed[task] for task in both], [best[task] for task in both]) if both else None
+    say(f"Held out, best skill against seed skill: {shown_difference(paired)}\n")
 
 
 def _hard(directory: Path) -> dict[str, Fraction]:

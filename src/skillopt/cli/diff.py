@@ -34,7 +34,7 @@ def diff(
     the other's does not, with the exact sign test, and the difference between their best skills.
 
     Of two skills: the difference between their texts, and with --run the tasks on which they differ, as far as that run
-    or an evaluation on its directory has measured both. Nothing is paid: `skillopt eval` measures what is missing.
+    or an evaluation on its directory has measured both. Nothing is paid: it names the command that measures the rest.
     """
     paths = (Path(first), Path(second))
     for path in paths:

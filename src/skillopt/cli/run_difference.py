@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from rich.text import Text
@@ -11,11 +13,13 @@ from skillopt.cli.show_run import named, readable
 from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.report.flips import Flips
+from skillopt.report.page import is_simulated
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
 
-_LONGEST_VALUE = 60
+_LONGEST_VALUE, _AHEAD = 60, 20
+"""Characters of a value that are shown, and how many of them may be the same in all."""
 
 
 def show_run_difference(first: RunFiles, second: RunFiles) -> None:
@@ -27,7 +31,7 @@ def show_run_difference(first: RunFiles, second: RunFiles) -> None:
     names = ("A", "B")
     for name, run in zip(names, (first, second), strict=True):
         say(f"{name} is {plain(str(run.directory))}")
-    if any((run.summary or {}).get("simulated") for run in (first, second)):
+    if any(map(is_simulated, (first, second))):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     _show_settings(first, second)
     with readable(first), readable(second):
@@ -44,13 +48,19 @@ def _show_settings(first: RunFiles, second: RunFiles) -> None:
         return
     table = new_table("setting", "A", "B")
     for one in differences:
-        table.add_row(Text(plain(one.key)), *(Text(_value(value)) for value in one.values))
+        table.add_row(Text(plain(one.key)), *map(Text, _told_apart(one.values)))
     show_table(table)
 
 
-def _value(value: Any) -> str:
-    text = plain(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+def _told_apart(values: Sequence[Any]) -> tuple[str, ...]:
+    """Return values as text; long ones from a little ahead of where they begin to differ."""
+    texts = [plain(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False, default=str)) for one in values]
+    start = 0
+    if max(map(len, texts)) > _LONGEST_VALUE:
+        same = takewhile(lambda characters: len(set(characters)) == 1, zip(*texts, strict=False))
+        start = max(0, len(list(same)) - _AHEAD)
+    end = start + _LONGEST_VALUE
+    return tuple(("..." if start else "") + text[start:end] + ("..." if text[end:] else "") for text in texts)
 
 
 def _show_scores(first: RunFiles, second: RunFiles) -> None:

@@ -13,10 +13,11 @@ from skillopt.cli.terminal import say, say_unbroken
 from skillopt.errors import RunDirectoryError, UsageError
 from skillopt.events import EpochStageCommitted, StepCommitted
 from skillopt.report.course import Record
-from skillopt.report.diagnosis import diagnose
+from skillopt.report.end_words import ended
 from skillopt.report.live_state import LiveRun
 from skillopt.report.live_words import in_words
 from skillopt.report.log_follower import LogFollower
+from skillopt.report.page import findings_of, is_simulated
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
 
@@ -33,19 +34,27 @@ def show_run(run: RunFiles) -> None:
     with readable(run):
         summary = run.summary
         say(plain(run.name), style="bold")
-        if summary is not None and summary.get("simulated"):
+        if is_simulated(run):
             say("SIMULATED MODELS: these numbers say nothing about real ones.")
         _show_end(summary, LogFollower(run.directory / "events.jsonl").look())
         if summary is not None and "selection" in summary:
             show_scores(summary)
         for record in run.records:
             _show_record(record)
-        if summary is not None and run.records and "best_step" in summary:
-            _show_diagnosis(run.records, summary)
-    if run.records:
-        say("\nA step, a task of it, an edit of it:")
-        for more in ((), ("--task", "ID"), ("--edit", "K")):
-            say_command(run, "--step", str(len(run.records) - 1), *more)
+        _show_diagnosis(run)
+        _show_more(run)
+
+
+def _show_more(run: RunFiles) -> None:
+    """Name the commands that lead on: to the step that made the best skill, or else the last one."""
+    if not run.records:
+        return
+    step = int(run.last_record.get("best_step") or run.last_record["step"])
+    files = run.step(step)
+    edits = files is not None and files.draw.edits
+    say("\nA step, a task of it, an edit of it:" if edits else "\nA step, a task of it:")
+    for more in ((), ("--task", "ID"), *((("--edit", "K"),) if edits else ())):
+        say_command(run, "--step", str(step), *more)
 
 
 @contextmanager
@@ -92,8 +101,10 @@ def _show_end(summary: Record | None, known: LiveRun) -> None:
         stage = "" if at_work is None else f", at {plain(at_work.name)} {at_work.done}/{at_work.total or '?'}"
         place = f"step {known.step} of {known.total_steps}{stage}"
         say(f"not ended: still going, or killed, after {in_words(known.at - known.began)} in {place}", style="bold")
-    elif summary is not None:
-        say(f"{plain(str(summary['state']))}: {plain(str(summary['message']))}", style="bold")
+    elif summary is None:
+        say("nothing has begun yet", style="bold")
+    else:
+        say(plain(ended(str(summary["state"]), str(summary["message"]))), style="bold")
 
 
 def _show_record(record: Mapping[str, Any]) -> None:
@@ -103,9 +114,9 @@ def _show_record(record: Mapping[str, Any]) -> None:
             say(f"  {headline(EpochStageCommitted(stage, record['epoch'], record))}")
 
 
-def _show_diagnosis(records: Sequence[Record], summary: Record) -> None:
-    findings = diagnose(records, summary)
+def _show_diagnosis(run: RunFiles) -> None:
+    findings = findings_of(run)
     if findings:
-        say("\nWhat may have kept it from improving:")
+        say("\nWhat limits this result:")
     for finding in findings:
         say(f"- {plain(finding.text)}\n  {plain(finding.advice)}")

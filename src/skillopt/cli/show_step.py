@@ -11,6 +11,7 @@ from skillopt.cli.show_run import named, readable, record_of, say_command
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.errors import UsageError
 from skillopt.events import StepCommitted
+from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import DrawFiles, Rows
@@ -45,8 +46,11 @@ def show_step(run: RunFiles, step: int) -> None:
         show_table(table)
         files = run.step(step)
         if files is not None:
-            for number, lost in enumerate(record.get("redraws") or (), start=1):
-                say(f"draw {number} before it: {plain(str(lost['action']))}, {plain(str(lost['reason']))}")
+            for number, (lost, draw) in enumerate(zip(record.get("redraws") or (), files.lost, strict=False), start=1):
+                say(f"draw {number}, which lost: {plain(str(lost['action']))}, {plain(str(lost['reason']))}")
+                _show_edits(draw)
+            if files.lost:
+                say("the draw that counts:")
             _show_edits(files.draw)
             _show_tasks("training batch", files.rollout)
         _show_flips(run.flips(step))
@@ -76,7 +80,8 @@ def show_edit(run: RunFiles, step: int, number: int) -> None:
     edit = edits[number - 1]
     with readable(run):
         say(f"edit {number} of step {step}: {_end(edit)}", style="bold")
-        say(plain(f"{edit.op}, {edit.source_type}, stands for {edit.support_count} proposals"))
+        source = f", from a {edit.source_type}" if edit.source_type else ""
+        say(plain(f"{edit.op}{source}, stands for {counted(edit.support_count, 'proposal')}"))
         for name, text in (("target", edit.target), ("content", edit.content)):
             if text:
                 say(f"\n{name}:")
@@ -102,7 +107,8 @@ def _show_edits(draw: DrawFiles) -> None:
             table.add_row(str(number), _end(edit), plain(edit.op), Text(plain(short)), Text(named(edit.task_ids)))
         show_table(table)
     for number, one in enumerate(draw.rewrites, start=1):
-        say(plain(f"rewrite {number}: {one.status}. {one.detail} {'; '.join(one.change_summary)}"))
+        told = ". ".join(part for part in (one.status, one.detail, "; ".join(one.change_summary)) if part)
+        say(plain(f"rewrite {number}: {told}"))
     for note in draw.notes.notes:
         say(plain(f"reminder: {note.status}: {note.note}"))
     for reply in draw.dropped_replies:

@@ -11,6 +11,7 @@ from skillopt.errors import UsageError
 from skillopt.report.evaluations import evaluations, evaluations_of_step
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_words import verdict
+from skillopt.report.stored_rows import RolloutRow
 from skillopt.text_files import plain
 
 
@@ -31,16 +32,11 @@ def show_task(run: RunFiles, step: int, task: str) -> None:
     if not found:
         raise _unknown(f"step {step}", task, (row.id for place in places for row in run.rollouts(place)))
     for place, row in found:
-        say(plain(f"{place}: {verdict(row)}"), style="bold")
-        page = run.trajectory(place, task, repeat=row.repeat)
-        if page is not None:
-            say(plain(page))
-        elif row.failure is not None:
-            say(plain(f"{row.failure.error_type} in {row.failure.stage}: {row.failure.message}"))
+        _show_conversation(run, place, row)
 
 
 def show_task_in_run(run: RunFiles, task: str) -> None:
-    """Print where a task came up in a run, and how it went each time.
+    """Print where a task came up in a run and how it went each time, with the conversations that no step has.
 
     Raises:
         UsageError: If it never came up.
@@ -52,12 +48,29 @@ def show_task_in_run(run: RunFiles, task: str) -> None:
         raise _unknown("this run", task, (row.id for one in places for row in run.rollouts(one.place)))
     table = new_table("where", "what became of it", "answer")
     for one, row in found:
-        table.add_row(plain(one.place), plain(verdict(row)), plain(row.predicted_answer or row.response[:80]))
+        table.add_row(_where(one.place, row), plain(verdict(row)), plain(row.predicted_answer or row.response[:80]))
     show_table(table)
+    for one, row in found:
+        if one.step is None:
+            _show_conversation(run, one.place, row)
     shown = [one.step for one, _ in found if one.step is not None]
     if shown:
         say("What it did in a step:")
         say_command(run, "--step", str(shown[-1]), "--task", task)
+
+
+def _show_conversation(run: RunFiles, place: str, row: RolloutRow) -> None:
+    say(f"{_where(place, row)}: {plain(verdict(row))}", style="bold")
+    page = run.trajectory(place, row.id, repeat=row.repeat)
+    if page is not None:
+        say(plain(page))
+    elif row.failure is not None:
+        say(plain(f"{row.failure.error_type} in {row.failure.stage}: {row.failure.message}"))
+
+
+def _where(place: str, row: RolloutRow) -> str:
+    """Return the place of a rollout; of several rollouts of one task with one skill, which of them it is."""
+    return plain(place) + (f", repeat {row.repeat}" if row.repeat else "")
 
 
 def _unknown(where: str, task: str, known: Iterable[str]) -> UsageError:

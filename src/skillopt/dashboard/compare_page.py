@@ -14,6 +14,7 @@ from skillopt.dashboard.catalogue import RunEntry
 from skillopt.dashboard.rendering import Crumb
 from skillopt.dashboard.site import Site, list_crumb, not_found, site_of
 from skillopt.errors import RunDirectoryError
+from skillopt.report.page import is_simulated
 from skillopt.report.reading import WAY_OUT
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
@@ -74,7 +75,7 @@ def compare_page(request: Request) -> Response:
         crumbs=[list_crumb(), Crumb("Compare runs", "/compare")],
         runs=site.catalogue.runs(),
         compared=compared,
-        simulated=any((run.summary or {}).get("simulated") for run in files),
+        simulated=any(map(is_simulated, files)),
         settings=[Line(one.key, tuple(_value(value) for value in one.values)) for one in setting_differences(*files)],
         standings=_standings(files),
         against=[

@@ -20,6 +20,7 @@ from skillopt.report.card import run_card
 from skillopt.report.charts import chart_data
 from skillopt.report.course import Course, Record, StepPoint
 from skillopt.report.diagnosis import Finding
+from skillopt.report.end_words import after_the_last_step
 from skillopt.report.page import SplitPart, epochs_of, findings_of, splits_of
 from skillopt.report.run_files import RunFiles
 from skillopt.report.spending import stages, totals
@@ -41,7 +42,8 @@ class Below:
     Attributes:
         message: How the last start ended, or what to do; "" while no end is recorded.
         splits: Seed and best skill on the selection and the test split.
-        findings: Why nothing or little improved.
+        remarks: Which fresh passes the scores were counted from.
+        findings: What limits the result.
         has_epochs: Whether a slow update or a meta skill left files.
         course: Scores over steps; None before the baseline.
         charts: The numbers of the charts.
@@ -50,6 +52,7 @@ class Below:
 
     message: str
     splits: tuple[SplitPart, ...]
+    remarks: tuple[str, ...]
     findings: tuple[Finding, ...]
     has_epochs: bool
     course: Course | None
@@ -133,6 +136,7 @@ def _below(files: RunFiles, page: int) -> Below:
     return Below(
         message=str((files.summary or {}).get("message", "")),
         splits=tuple(splits_of(files)),
+        remarks=tuple(after_the_last_step(files.summary or {})),
         findings=findings_of(files),
         has_epochs=bool(files.epochs),
         course=course,

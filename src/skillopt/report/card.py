@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from skillopt.report.end_words import shown_scores
 from skillopt.report.run_files import RunFiles
 
 
 def run_card(files: RunFiles) -> tuple[tuple[str, str], ...]:
-    """Return versions, digests, seeds, data, models and settings by role, in the order in which one asks for them."""
+    """Return versions, digests, k/n scores, seeds, data, models and settings by role, in the order of their use."""
     return tuple(_card(files))
 
 
@@ -32,6 +33,11 @@ def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
                  "best_skill_hash", "best_step", "stopped_early"):  # fmt: skip
         if summary.get(name) is not None:
             yield name, str(summary[name])
+    for split in ("selection", "test"):
+        scores: Mapping[str, Any] = summary.get(split) or {}
+        for skill in ("seed", "best"):
+            if scores.get(skill):
+                yield f"{split}: {skill} skill", shown_scores(scores[skill])
     settings = files.settings
     for section, key in (("train", "seed"), ("env", "split_seed"), ("env", "split_ratio"), ("env", "data_path"),
                          ("env", "split_dir"), ("env", "skill_init")):  # fmt: skip

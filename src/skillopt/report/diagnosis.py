@@ -1,4 +1,4 @@
-"""Why nothing or little improved, in words with numbers: a run's records in, findings out.
+"""What limits the result of a run, in words with numbers: its records in, findings out.
 
 Each finding is a fact of the records with what it suggests; none of them changes how a run ended. What a run shows is
 read from top to bottom, the way a training works: were there failures, did they become edits, could the edits be
@@ -10,26 +10,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Final
 
 from skillopt.evaluation.statistics import sign_test
+from skillopt.report.course import Record
+from skillopt.report.end_words import counted
+from skillopt.report.flips import Flips
 from skillopt.run.outcome import NEARLY_PERFECT
-
-Record: TypeAlias = Mapping[str, Any]
 
 RARE: Final = 0.05
 """A gain counts as shown if chance alone reaches it at most this often."""
 
-_NOT_APPLIED: Final = {
-    "unmatched": "their target text is not in the skill",
-    "ambiguous": "their target text is there more than once",
-    "protected": "they touched front matter or a protected section",
-    "duplicate": "the skill said so already",
-    "invalid": "they were no edits",
-    "over_budget": "the budget was used up, or the skill would have grown too large",
-    "memorised": "they copied a training task",
-    "vetted_out": "alone they did no better on the tasks they were made for",
+OFTEN: Final = 0.1
+"""Share of the optimizer's calls from which on replies that cannot be read are worth a word."""
+
+_CITE: Final = "a stronger optimizer cites the skill exactly"
+_HELP: Final = "a stronger optimizer, or a scorer whose feedback says what was expected, makes edits that help"
+_NOT_APPLIED: Final[Mapping[str, tuple[str, str]]] = {
+    "unmatched": ("their target text is not in the skill", _CITE),
+    "ambiguous": ("their target text is there more than once", _CITE),
+    "protected": ("they touched front matter or a protected section", _CITE),
+    "duplicate": ("the skill said so already", _HELP),
+    "invalid": ("they were no edits", _CITE),
+    "over_budget": (
+        "the budget was used up, or the skill would have grown too large",
+        "more steps, a higher optimizer.learning_rate or skill.max_tokens leaves room for them",
+    ),
+    "memorised": ("they copied a training task", "more training tasks of a kind ask for rules in place of copies"),
+    "vetted_out": ("alone they did no better on the tasks they were made for", _HELP),
 }
+"""Why an edit is not applied, by its state, and what helps where that is the most frequent reason."""
 _MOST_READ_TOGETHER: Final = 3
 
 
@@ -49,19 +60,24 @@ class Finding:
     advice: str
 
 
-def diagnose(records: Sequence[Record], summary: Record) -> tuple[Finding, ...]:
-    """Return what may have kept a training from improving, the causes first; nothing where it went well.
+def diagnose(
+    records: Sequence[Record], summary: Record, *, selection: Flips | None = None, test: Flips | None = None
+) -> tuple[Finding, ...]:
+    """Return what limits the result of a training, the causes first; nothing where it went well.
 
     Args:
         records: Entries of history.json, the baseline first.
         summary: What summary.json holds.
+        selection: The selection tasks on which the best skill does better and worse than the seed; None where it is the
+            seed.
+        test: The held-out tasks; None also where they were not measured.
 
     Raises:
         KeyError, TypeError: If a record or the summary lacks what each has.
     """
     looks: tuple[Callable[[Sequence[Record], Record], Finding | None], ...] = (
         _no_training, _nearly_perfect, _unmeasured, _no_failures, _unreadable_replies, _no_edits, _not_applied,
-        _all_rejected, _coarse_gate, _few_tasks, _not_held_out, _noise,
+        _all_rejected, _coarse_gate, _few_tasks, _not_held_out, partial(_noise, selection=selection, test=test),
     )  # fmt: skip
     return tuple(finding for look in looks if (finding := look(records, summary)) is not None)
 
@@ -72,6 +88,11 @@ def _steps(records: Sequence[Record]) -> Sequence[Record]:
 
 def _accepted(records: Sequence[Record]) -> bool:
     return any(record["best_step"] for record in records)
+
+
+def _went_well(records: Sequence[Record]) -> bool:
+    """Whether what was lost on the way left nothing to gain."""
+    return records[-1]["best_score"] > NEARLY_PERFECT
 
 
 def _no_training(records: Sequence[Record], summary: Record) -> Finding | None:
@@ -101,7 +122,7 @@ def _unmeasured(records: Sequence[Record], summary: Record) -> Finding | None:
         return None
     return Finding(
         "unmeasured",
-        f"{missing} rollouts could not be measured (outage, timeout): they had no score and taught nothing.",
+        f"{counted(missing, 'rollout')} could not be measured (outage, timeout): without a score they taught nothing.",
         "Look at status and failure in the results.json files; mend the cause and run the same command again.",
     )
 
@@ -113,18 +134,19 @@ def _no_failures(records: Sequence[Record], summary: Record) -> Finding | None:
         return None
     return Finding(
         "no_failures",
-        f"All {tasks} training rollouts were solved: there was no failure to learn from.",
+        f"All training rollouts, {tasks}, were solved: there was no failure to learn from.",
         "Take harder training tasks, or check that the scorer can say no.",
     )
 
 
 def _unreadable_replies(records: Sequence[Record], summary: Record) -> Finding | None:
     dropped = sum(record.get("counters", {}).get("replies_dropped", 0) for record in _steps(records))
-    if not dropped:
+    calls = records[-1]["total_usage"]["optimizer"]["calls"]
+    if not dropped or dropped < OFTEN * calls or _went_well(records):
         return None
     return Finding(
         "unreadable_replies",
-        f"{dropped} replies of the optimizer could not be read and were left out.",
+        f"Of {counted(calls, 'call')} of the optimizer {dropped} gave no reply that could be read.",
         "dropped_replies.json of each step shows them; a stronger optimizer, more max_tokens or schema_replies helps.",
     )
 
@@ -134,9 +156,13 @@ def _no_edits(records: Sequence[Record], summary: Record) -> Finding | None:
     failed = sum(record["rollout_n"] - record["rollout_solved"] for record in steps)
     if not failed or any(record["n_edits_proposed"] or record.get("rewrites") for record in steps):
         return None
+    seen = counted(failed, "training rollout")
+    if all(record.get("edit_budget") == 0 for record in steps):
+        text = f"{seen} failed, and no step was allowed an edit: the edit budget is 0."
+        return Finding("no_edits", text, "Raise optimizer.learning_rate.")
     return Finding(
         "no_edits",
-        f"{failed} training rollouts failed, and the optimizer proposed no edit.",
+        f"{seen} failed, and the optimizer proposed no edit.",
         "Read the reasoning in steps/*/patches; a scorer whose feedback says what was expected gives it more to go on.",
     )
 
@@ -145,15 +171,16 @@ def _not_applied(records: Sequence[Record], summary: Record) -> Finding | None:
     states: Counter[str] = Counter()
     for record in _steps(records):
         states.update(record.get("edits", {}))
-    applied, lost = states.pop("applied", 0), {name: n for name, n in states.items() if n and name in _NOT_APPLIED}
-    if not lost or sum(lost.values()) <= applied:
+    lost = {name: n for name, n in states.items() if n and name in _NOT_APPLIED}
+    applied = states["applied"] + states["suggested"]
+    if not lost or sum(lost.values()) <= applied or _went_well(records):
         return None
     reasons = sorted(lost.items(), key=lambda item: (-item[1], item[0]))[:_MOST_READ_TOGETHER]
-    why = "; ".join(f"{count} {name}: {_NOT_APPLIED[name]}" for name, count in reasons)
+    why = "; ".join(f"{count} {name}: {_NOT_APPLIED[name][0]}" for name, count in reasons)
     return Finding(
         "not_applied",
-        f"Of {applied + sum(lost.values())} edits only {applied} were applied ({why}).",
-        "edit_apply_report.json of each step says why for every edit; a stronger optimizer cites the skill exactly.",
+        f"Of {counted(applied + sum(lost.values()), 'edit')} {applied or 'none'} went into a candidate ({why}).",
+        f"edit_apply_report.json of each step says why for every edit; {_NOT_APPLIED[reasons[0][0]][1]}.",
     )
 
 
@@ -162,10 +189,10 @@ def _all_rejected(records: Sequence[Record], summary: Record) -> Finding | None:
     if not rejected or _accepted(records):
         return None
     ties = sum(record.get("lost_by") == 0 for record in rejected)
+    told = f"; {ties} of them may have been as good as the current skill" if ties else ""
     return Finding(
         "all_rejected",
-        f"{len(rejected)} candidates went to the gate and none scored strictly higher; at least {ties} of them were "
-        "not seen to be worse.",
+        f"{counted(len(rejected), 'candidate')} went to the gate and none was accepted{told}.",
         "Look at the edits of the best of them under steps/; try a stronger optimizer, more steps or a smaller budget.",
     )
 
@@ -184,8 +211,8 @@ def _coarse_gate(records: Sequence[Record], summary: Record) -> Finding | None:
     best = max(record["selection_soft"] for record in softer)
     return Finding(
         "coarse_gate",
-        f"{len(softer)} rejected candidates had more partial credit than the seed (up to {_percent(best)} against "
-        f"{_percent(records[0]['val_soft'])}), which evaluation.gate_metric: hard does not count.",
+        f"{counted(len(softer), 'rejected candidate')} had more partial credit than the seed (up to {_percent(best)} "
+        f"against {_percent(records[0]['val_soft'])}), which evaluation.gate_metric: hard does not count.",
         "Set evaluation.gate_metric to soft or mixed.",
     )
 
@@ -197,8 +224,8 @@ def _few_tasks(records: Sequence[Record], summary: Record) -> Finding | None:
         return None
     return Finding(
         "few_tasks",
-        f"The selection split has {tasks} tasks: one of them is worth {_percent(1 / tasks)}, and a gain of fewer than "
-        f"{needed} tasks may be chance.",
+        f"The selection split has {counted(tasks, 'task')}: one is worth {_percent(1 / tasks)}, and a gain of fewer "
+        f"than {needed} may be chance.",
         f"Use at least {4 * needed} selection tasks, or more passes (evaluation.repeats); see `skillopt noise`.",
     )
 
@@ -215,16 +242,22 @@ def _not_held_out(records: Sequence[Record], summary: Record) -> Finding | None:
     )
 
 
-def _noise(records: Sequence[Record], summary: Record) -> Finding | None:
-    won = next((record for record in records if record["step"] == summary["best_step"] and record["step"]), None)
-    test = None if won is None else won.get("sign_test")
-    if won is None or not test or test["p_value"] <= RARE:
+def _noise(
+    records: Sequence[Record], summary: Record, *, selection: Flips | None, test: Flips | None
+) -> Finding | None:
+    """On held-out tasks where they show a gain at all; else on the selection split, which flatters what it chose."""
+    held_out = test is not None and len(test.fixed) > len(test.broken)
+    changed, kind = (test, "held-out") if held_out else (selection, "selection")
+    if changed is None:
+        return None
+    found = sign_test(len(changed.fixed), len(changed.broken))
+    if found.p_value <= RARE:
         return None
     return Finding(
         "noise",
-        f"The step that made the best skill did better on {test['better']} selection tasks, worse on {test['worse']}; "
-        f"chance alone does that with p = {test['p_value']:.2g}.",
-        "Look at the held-out score before you trust it; `skillopt noise` says what the split can show.",
+        f"The best skill did better than the seed on {counted(found.better, f'{kind} task')}, worse on {found.worse}; "
+        f"chance alone does that with p = {found.p_value:.2g}.",
+        "Measure both on more tasks before you trust it; `skillopt noise` says what the selection split can show.",
     )
 
 

@@ -16,12 +16,15 @@ from types import UnionType
 from typing import Any, BinaryIO, Final, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
 
 from skillopt.errors import RunDirectoryError
-from skillopt.events import EpochStageCommitted, Event, StepCommitted
+from skillopt.events import EpochStageCommitted, Event, RunEnded, RunStarted, StepCommitted
 from skillopt.report.course import step_point
 from skillopt.run.event_log import FORMAT_VERSION
 
 MOST_BYTES: Final = 16 * 2**20
 """Of one reading; no event is that long."""
+
+END_BYTES: Final = 2**20
+"""Of the end of a log; the event that a run has ended holds its summary, and few follow it."""
 
 _REMEMBERED_BYTES: Final = 256
 """Ahead of a position; every line has its clock reading and number, so another file has others there."""
@@ -112,6 +115,20 @@ def read_events(
         unreadable=lines.count(_UNREADABLE),
         unknown=lines.count(_UNKNOWN),
     )
+
+
+def is_at_work(end: bytes) -> bool:
+    """Whether the last start of a run that its log tells of has not ended: it goes on, or it was killed.
+
+    Args:
+        end: The last bytes of the log, `END_BYTES` or all of it.
+    """
+    for line in reversed(end.split(b"\n")):
+        if b'"RunEnded"' in line or b'"RunStarted"' in line:
+            found = _read_line(line)
+            if isinstance(found, LoggedEvent) and isinstance(found.event, RunStarted | RunEnded):
+                return isinstance(found.event, RunStarted)
+    return len(end) >= END_BYTES
 
 
 def _goes_on(file: BinaryIO, position: Position) -> bool:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from skillopt.report.card import is_simulated, models_by_role, run_card
 from skillopt.report.charts import chart_data
 from skillopt.report.course import Course, Record, StepPoint
 from skillopt.report.diagnosis import Finding, diagnose
 from skillopt.report.draws import DrawPart, SkillDiff, draws, skill_diff
-from skillopt.report.flips import Flips, Metric, flips
+from skillopt.report.end_words import after_the_last_step, difference, shown_scores
+from skillopt.report.flips import Flips
+from skillopt.report.gain import Part, gained
 from skillopt.report.picture import ending
 from skillopt.report.run_files import RunFiles
 from skillopt.report.spending import SpendingLine, stages, totals
-from skillopt.report.step_files import MetaSkillFiles, Rows, SlowUpdateFiles
+from skillopt.report.step_files import MetaSkillFiles, SlowUpdateFiles
 from skillopt.types import JsonValue
 
 _MOST_LINES, _MOST_LINES_OF_A_STEP = 2_000, 100
@@ -68,7 +71,8 @@ class ReportPage:
         models: Role and name of both models.
         simulated: Whether the numbers say nothing of real models.
         splits: Seed and best skill on the selection and the test split, as far as they were measured.
-        findings: Why nothing or little improved.
+        remarks: Which fresh passes the scores were counted from.
+        findings: What limits the result.
         course: Scores over steps; None before the baseline.
         charts: The numbers of the charts.
         steps: Every step.
@@ -88,6 +92,7 @@ class ReportPage:
     models: tuple[tuple[str, str], ...]
     simulated: bool
     splits: tuple[SplitPart, ...]
+    remarks: tuple[str, ...]
     findings: tuple[Finding, ...]
     course: Course | None
     charts: Mapping[str, JsonValue] | None
@@ -117,6 +122,7 @@ def report_page(files: RunFiles) -> ReportPage:
         models=models,
         simulated=is_simulated(files),
         splits=tuple(splits_of(files)),
+        remarks=tuple(after_the_last_step(summary)),
         findings=findings_of(files),
         course=course,
         charts=None if course is None else chart_data(course),
@@ -132,9 +138,11 @@ def report_page(files: RunFiles) -> ReportPage:
 
 
 def findings_of(files: RunFiles) -> tuple[Finding, ...]:
-    """Return why nothing or little improved; nothing while no end is recorded."""
+    """Return what limits the result of a run; nothing while no end is recorded."""
     summary = files.summary or {}
-    return diagnose(files.records, summary) if files.records and "selection" in summary else ()
+    if not files.records or "selection" not in summary:
+        return ()
+    return diagnose(files.records, summary, selection=gained(files, "val"), test=gained(files, "test"))
 
 
 def epochs_of(files: RunFiles) -> tuple[EpochPart, ...]:
@@ -148,45 +156,16 @@ def epochs_of(files: RunFiles) -> tuple[EpochPart, ...]:
 def splits_of(files: RunFiles) -> Iterator[SplitPart]:
     """Yield how seed and best skill did on each split that was measured with both; nothing while no end is recorded."""
     summary = files.summary or {}
-    for name, split, metric in (
-        ("Selection split, which chose the best skill", "selection", files.metric),
-        ("Test split, held out", "test", Metric("hard")),
-    ):
+    splits: Mapping[str, tuple[Literal["selection", "test"], Part]] = {
+        "Selection split, which chose the best skill": ("selection", "val"),
+        "Test split, held out": ("test", "test"),
+    }
+    for name, (split, part) in splits.items():
         scores: Record = summary.get(split) or {}
         seed, best = scores.get("seed"), scores.get("best")
-        if not seed or not best:
-            continue
-        if not summary.get("best_step"):
-            yield SplitPart(name, _shown(seed), _shown(best), "the best skill is the seed", None)
-            continue
-        before, after = _selection_rows(files, summary) if split == "selection" else _test_rows(files)
-        told = flips(before, after, metric) if before and after else None
-        yield SplitPart(name, _shown(seed), _shown(best), _difference(summary, split), told)
-
-
-def _selection_rows(files: RunFiles, summary: Record) -> tuple[Rows, Rows]:
-    """Return what seed and best skill did on the selection split, in fresh passes where those are what is reported."""
-    again = files.rollouts("selection_eval_final")
-    if again:
-        return files.rollouts("selection_eval_final_baseline"), again
-    last = files.last_record
-    same = last.get("best_step") == summary["best_step"]  # else it was chosen anew after the last step
-    origin = str(last.get("best_origin")) if same else f"step_{summary['best_step']:04d}"
-    return files.selection("initial_skill"), files.selection(origin)
-
-
-def _test_rows(files: RunFiles) -> tuple[Rows, Rows]:
-    return files.rollouts("test_eval_baseline"), files.rollouts("test_eval")
-
-
-def _shown(scores: Record) -> str:
-    missing = f", {scores['unmeasured']} unmeasured" if scores.get("unmeasured") else ""
-    return f"{scores['shown']}{missing}"
-
-
-def _difference(summary: Record, split: str) -> str:
-    delta = summary.get(f"{split}_delta_hard")
-    return "not measured" if delta is None else f"{100 * delta:+.1f} points"
+        if seed and best:
+            told = difference(summary, split) if summary.get("best_step") else "the best skill is the seed"
+            yield SplitPart(name, shown_scores(seed), shown_scores(best), told, gained(files, part))
 
 
 def _step(files: RunFiles, point: StepPoint) -> StepPart:

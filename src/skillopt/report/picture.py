@@ -49,6 +49,9 @@ def ending(course: Course, summary: Mapping[str, Any] | None) -> str:
         for name, split in (("selection", summary.get("selection")), ("held out", summary.get("test")))
         if split and split["seed"] and split["best"]
     ]
+    final: Mapping[str, Any] = summary.get("final") or {}
+    if scores and final.get("passes"):
+        scores[0] += " in fresh passes"
     return "; ".join([str(summary["state"]), *scores])
 
 

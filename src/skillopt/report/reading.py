@@ -5,6 +5,7 @@ It knows how a file becomes a checked value, and nothing of what a run directory
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import stat
@@ -58,8 +59,8 @@ class DirectoryReader:
             path = self.root / place
             raise RunDirectoryError(f"{path} is no UTF-8 text (byte {error.start})", hint=WAY_OUT) from error
 
-    def content(self, place: str) -> bytes | None:
-        """Return the bytes of a file; None where there is none.
+    def content(self, place: str, *, last: int | None = None) -> bytes | None:
+        """Return the bytes of a file, or the last so many of them; None where there is none.
 
         Raises:
             RunDirectoryError: If it cannot be read, is no regular file, or lies outside of the directory.
@@ -71,7 +72,10 @@ class DirectoryReader:
             # A pipe or a device would be waited for without an end.
             if not stat.S_ISREG(path.stat().st_mode):
                 raise RunDirectoryError(f"{path} is no regular file", hint="Remove it. " + WAY_OUT)
-            return path.read_bytes()
+            with path.open("rb") as file:
+                if last is not None:
+                    file.seek(max(0, file.seek(0, io.SEEK_END) - last))
+                return file.read()
         except OSError as error:
             raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
 

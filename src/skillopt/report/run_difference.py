@@ -5,18 +5,14 @@ Pure over what `report/run_files.py` read; it asks no model and writes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, cast
 
 from skillopt.evaluation.statistics import two_sided_p_value
 from skillopt.report.flips import Flips, Metric, flips
+from skillopt.report.gain import Part, best_rows
 from skillopt.report.run_files import RunFiles
-from skillopt.report.step_files import Rows, slow_update_place, step_place
-
-Part: TypeAlias = Literal["val", "test"]
-"""The splits on which best skills are compared; `val` is the selection split, which chose each of them."""
 
 _MISSING: Final = "(not set)"
 
@@ -85,27 +81,6 @@ def standing(run: RunFiles) -> dict[str, str]:
         price = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:.2f}"
         found[f"used, {role}"] = f"{spent['calls']} calls, {tokens:,} tokens, {price}"
     return found
-
-
-def best_rows(run: RunFiles, part: Part) -> Rows:
-    """Return what the best skill of a run did on a split: on the test split, or at the gate that accepted it.
-
-    With fresh passes after the last step, those count on the selection split; they chose nothing.
-    """
-    if part == "test":
-        return run.rollouts("test_eval")
-    final = run.rollouts("selection_eval_final")
-    if final or not run.records:
-        return final
-    origin = str(run.records[-1].get("best_origin"))
-    step, epoch = re.fullmatch(r"step_(\d+)", origin), re.fullmatch(r"slow_update_epoch_(\d+)", origin)
-    if step is not None:
-        place = step_place(int(step[1]))
-    elif epoch is not None:
-        place = slow_update_place(int(epoch[1]))
-    else:
-        return run.rollouts("selection_eval_baseline")
-    return run.rollouts(f"{place}/selection_eval_again") or run.rollouts(f"{place}/selection_eval")
 
 
 def split_difference(first: RunFiles, second: RunFiles, part: Part) -> SplitDifference | None:

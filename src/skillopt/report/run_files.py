@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from skillopt.config.yaml_text import read_document
 from skillopt.errors import ConfigError, RunDirectoryError
 from skillopt.report.course import ACCEPTED, Course, Record, course
+from skillopt.report.event_reading import END_BYTES, is_at_work
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.reading import WAY_OUT, DirectoryReader
 from skillopt.report.step_files import (
@@ -92,7 +93,9 @@ class RunFiles:
 
     @cached_property
     def summary(self) -> Record | None:
-        """What summary.json holds; None until a start of the run has ended."""
+        """What summary.json holds; None until the last start of the run has ended: an earlier one's is not its own."""
+        if is_at_work(self._reader.content("events.jsonl", last=END_BYTES) or b""):
+            return None
         return self._reader.value("summary.json", TypeAdapter(dict[str, Any]), None)
 
     @cached_property

@@ -6,6 +6,7 @@ as text.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skillopt.report.course import Record
@@ -22,7 +23,7 @@ def verdict(row: RolloutRow) -> str:
 
 
 def stages(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield the six stages of a step, in their order, each with what it made.
+    """Yield the stages of a step, in their order, each with what it made; whole rewrites are not merged or ranked.
 
     Args:
         record: The step's record, from 1; the baseline has no stages.
@@ -33,12 +34,18 @@ def stages(record: Record) -> Iterator[tuple[str, str]]:
     missing = f", {record['rollout_unmeasured']} not measured" if record["rollout_unmeasured"] else ""
     yield "rollout", f"{record['rollout_solved']}/{record['rollout_n']} solved{missing}"
     kinds = f"{record['n_failure_patches']} from failures, {record['n_success_patches']} from successes"
-    yield "reflect", f"patches: {record['n_patches']} ({kinds}); edits: {record['n_edits_proposed']}"
-    yield "aggregate", f"edits: {record['n_edits_merged']}"
-    budget = "no budget" if record["edit_budget"] is None else f"budget {record['edit_budget']}"
-    yield "select", f"edits: {record['n_edits_ranked']} ({budget})"
+    rewrites: Sequence[Record] = record.get("rewrites") or ()
+    whole = record.get("skill_update_mode") == "full_rewrite_minibatch"
+    proposed = f"rewrites: {len(rewrites)}" if whole else f"edits: {record['n_edits_proposed']}"
+    yield "reflect", f"patches: {record['n_patches']} ({kinds}); {proposed}"
+    if not whole:
+        yield "aggregate", f"edits: {record['n_edits_merged']}"
+        budget = "no budget" if record["edit_budget"] is None else f"budget {record['edit_budget']}"
+        yield "select", f"edits: {record['n_edits_ranked']} ({budget})"
     states = [f"{count} {state.replace('_', ' ')}" for state, count in record["edits"].items() if count]
-    yield "update", ", ".join(states) or "no edit"
+    ends = Counter(f"rewrite {rewrite['status'].replace('_', ' ')}" for rewrite in rewrites)
+    states += [f"{count} {end}" for end, count in ends.items()]
+    yield "update", ", ".join(states) or ("no rewrite" if whole else "no edit")
     yield "gate", _gate(record)
 
 

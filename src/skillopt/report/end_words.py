@@ -1,0 +1,61 @@
+"""The end of a run in words: how it ended, seed and best skill side by side, and what the scores were counted from.
+
+The terminal and the page say the same of it. Texts of models in it are hostile, to be shown as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from skillopt.report.course import Record
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with what it counts: `1 task`, `2 tasks`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ended(state: str, message: str) -> str:
+    """Return how a run ended and what to do, in one text that begins with the state."""
+    return message if message.startswith(state) else f"{state}: {message}"
+
+
+def shown_scores(scores: Record) -> str:
+    """Return what a skill solved of a split, as it stands in summary.json: counts (F93), and what was not measured."""
+    missing = f", {scores['unmeasured']} unmeasured" if scores["unmeasured"] else ""
+    return f"{scores['shown']}{missing}"
+
+
+def difference(summary: Record, split: Literal["selection", "test"]) -> str:
+    """Return by how many points the best skill solved more of a split than the seed.
+
+    Every selection task is measured with both. Test tasks may be missing: means over different tasks are not
+    subtracted, since an outage that hit the hard ones would look like a gain (F1).
+    """
+    scores: Record = summary[split]
+    if split == "selection":
+        return f"{100 * (scores['best']['hard'] - scores['seed']['hard']):+.1f} points"
+    delta, tasks = summary["test_delta_hard"], summary["test_delta_tasks"]
+    if delta is None:
+        return "not measured"
+    missing = scores["seed"]["unmeasured"] or scores["best"]["unmeasured"]
+    return f"{100 * delta:+.1f} points" + (f" on {counted(tasks, 'task')}" if missing else "")
+
+
+def after_the_last_step(summary: Record) -> Iterator[str]:
+    """Yield which fresh passes chose and measured the best skill after the last step; nothing where none did."""
+    final: Record = summary.get("final") or {}
+    if final.get("finalists"):
+        scores = ", ".join(
+            f"step {one['step']} {100 * one['fresh_score']:.1f} % (at the gate {100 * one['gate_score']:.1f} %)"
+            for one in final["finalists"]
+        )
+        yield f"Best skill: step {summary['best_step']}, chosen by fresh passes among {scores}"
+    if final.get("passes"):
+        fresh, gate = 100 * final["passes"]["mean"], 100 * summary["best_gate_score"]
+        seed, baseline = 100 * final["seed_passes"]["mean"], 100 * summary["baseline_gate_score"]
+        number = final["passes"]["n"]
+        passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
+        yield f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %."
+        yield f"The seed's is that of as many beside them: {seed:.1f} %; its baseline was {baseline:.1f} %."

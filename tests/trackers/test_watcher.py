@@ -89,6 +89,17 @@ async def test_a_step_is_told_once_it_is_final(tmp_path: Path, choose: Choose) -
     assert warned == []
 
 
+async def test_an_end_in_the_middle_of_a_step_is_told_at_the_one_before(tmp_path: Path, choose: Choose) -> None:
+    choose(nothing)
+    trackers = trackers_of(tmp_path)
+    trackers(STARTED)
+    async with trackers.watching(lambda words: None):
+        for event in (StepCommitted(record(0)), StepCommitted(record(1)), StageStarted("rollout", 1, 2), ENDED):
+            trackers(event)
+    (sender,) = trackers._senders
+    assert sender._end is not None and sender._end.step == 1
+
+
 async def test_what_fails_is_warned_of_once_for_each_tracker_and_without_a_key(tmp_path: Path, choose: Choose) -> None:
     key = "sk-planted-4f9d0c7be1a2"
     fails = [ConnectionError(f"401: wrong key {key}")] * 3

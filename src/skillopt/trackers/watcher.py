@@ -43,19 +43,20 @@ class Trackers:
         self._config = config
         self._directory = directory
         self._environment = environment
+        self._started: RunStarted | None = None
         self._senders: list[Sender] = []
         self._notes: Notes | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._early: list[str] = []
-        self._warn: Callable[[str], None] = self._early.append
+        self._warn: Callable[[str], None] = _say_nothing
         self._last: StepPoint | None = None
+        self._told = 0
         self._ended = ""
 
     def __call__(self, event: Event) -> None:
         """Take note of an event."""
         match event:
             case RunStarted():
-                self._begin(event)
+                self._started = event
             case StepCommitted(record=record):
                 self._tell_last()
                 self._last = step_point(record)
@@ -64,23 +65,23 @@ class Trackers:
             case StageStarted(step=step) if self._last is not None and step > self._last.step:
                 self._tell_last()
             case RunEnded(state=state, summary=summary):
-                step = self._last.step if self._last else 0
                 self._tell_last()
                 self._ended = state
-                self._tell(end(state, summary, self._directory, step=step))
+                self._tell(end(state, summary, self._directory, step=self._told))
             case _:
                 pass
 
     @asynccontextmanager
     async def watching(self, warn: Callable[[str], None]) -> AsyncGenerator[None]:
-        """Report what fails during the block, and wait at its end until all is told, as long as the settings allow.
+        """Tell them during the block, and wait at its end until all is told, as long as the settings allow.
+
+        The run has started by then; whatever failed before that is told to no tracker.
 
         Args:
             warn: Told, between two turns of the event loop, of each tracker that fails, once.
         """
-        self._warn = warn
-        for words in self._early:
-            warn(words)
+        self._warn, self._loop = warn, asyncio.get_running_loop()
+        self._begin()
         try:
             yield
         except asyncio.CancelledError:
@@ -94,9 +95,9 @@ class Trackers:
         wait = self._config.trackers.wait
         await self._finish(Status.KILLED, seconds=min(wait, GRACE_SECONDS) if asked else wait)
 
-    def _begin(self, event: RunStarted) -> None:
+    def _begin(self) -> None:
         """Make the trackers, on this thread: a run that is open belongs to the program's thread and context."""
-        self._loop = asyncio.get_running_loop()
+        assert self._started is not None, "a run that is open has started"
         self._notes = notes = Notes(self._directory)
         for one in chosen(self._config.trackers):
             sender = Sender(
@@ -108,7 +109,7 @@ class Trackers:
                 masked=partial(masked, environment=self._environment),
             )
             self._senders.append(sender)
-        self._tell(start(self._config, event, self._directory))
+        self._tell(start(self._config, self._started, self._directory))
 
     def _report(self, words: str) -> None:
         """Have a failure reported, from a sender's thread."""
@@ -124,7 +125,7 @@ class Trackers:
         """Tell of the last step, now that it is as it will stay."""
         if self._last is not None:
             self._tell(point(self._last))
-            self._last = None
+            self._last, self._told = None, self._last.step
 
     def _tell(self, message: Start | Point | End) -> None:
         for sender in self._senders:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -200,6 +201,16 @@ async def test_trackers_that_are_broken_are_warned_of_once_each_and_harm_nothing
     assert notes["mlflow"]["failures"] > 1 and notes["tensorboard"]["last_failure"].startswith("NotADirectoryError")
     assert [path.name for path, content in bytes_below(outcome.directory) if b"planted-8f2c6d11aa" in content] == []
     assert "planted-8f2c6d11aa" not in "".join(warned)
+
+
+def test_a_command_ends_although_a_tracker_never_answers(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        config = write_tiny_run(tmp_path, trackers__mlflow={"tracking_uri": address}, trackers__wait=0.5)
+        code, said, error = in_a_process("train", config, cwd=tmp_path)
+    assert (code in (0, 10, 11), error) == (True, "")
+    (warning,) = (line for line in said.splitlines() if "tracker" in line)
+    assert warning.endswith("tracker mlflow: it did not take everything within 0.5 s; the same command sends the rest")
 
 
 async def test_a_library_that_is_missing_is_said_before_anything_is_made(

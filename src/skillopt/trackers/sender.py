@@ -133,7 +133,7 @@ class Sender:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             if self._abandoned:
                 return
-            words = self._masked(f"{type(error).__name__}: {error}".strip().partition("\n")[0])[:_LONGEST]
+            words = self._masked(f"{type(error).__name__}: {error}".strip().partition("\n")[0].rstrip("."))[:_LONGEST]
             self._say(f"{words}; the training goes on without it, and what it did not take is tried again")
             changed = {"failures": self._note.failures + 1, "last_failure": words}
             with contextlib.suppress(SkillOptError):  # The disk's failure is the one that is told of already.

@@ -12,7 +12,9 @@ from tests.support.bench import Bench, OpenBench, appends, by_stage, look_up, ru
 from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train as train_from
+from skillopt.config.describe import settings as schema_settings
 from skillopt.config.schema import Config
+from skillopt.config.tracker_settings import TrackerSettings
 from skillopt.errors import FatalModelError, MeasurementError, TransientModelError
 from skillopt.events import StageProgress
 from skillopt.models.base import ChatRequest
@@ -795,6 +797,24 @@ TRAINER, GATE, REFLECT, AGGREGATE = (
 SKILL_AWARE = "e2e/test_skill_aware.py"
 SLOW, COMPARISON = "epoch/test_slow_update.py", "epoch/test_comparison.py"
 MODES = "e2e/test_update_modes.py"
+OPEN_RUN = "test_a_run_that_is_open_is_used_and_left_open_unless_attach_is_false"
+TRACKERS = {
+    "mlflow": {
+        "tracking_uri experiment run_name artifacts": "test_the_settings_name_experiment_and_run_and_leave_files_out",
+        "attach": OPEN_RUN,
+    },
+    "wandb": {
+        "project entity mode run_name log_dir artifacts": (
+            "test_the_settings_name_project_run_and_directory_and_leave_files_out"
+        ),
+        "attach": OPEN_RUN,
+    },
+    "trackio": {
+        "project run_name artifacts": "test_the_settings_name_project_and_run_and_leave_files_out",
+        "attach": OPEN_RUN,
+    },
+    "tensorboard": {"log_dir artifacts": "test_the_settings_say_where_and_whether_the_skills_are_there"},
+}
 SHOWN_BY = {
     "train.num_epochs": (TRAINER, "test_epochs_and_batches_make_the_steps"),
     "train.train_size": (TRAINER, "test_train_size_takes_the_first_tasks"),
@@ -869,6 +889,16 @@ SHOWN_BY = {
     "evaluation.eval_test": (TRAINER, "test_the_final_test_can_be_left_out"),
     "evaluation.max_unmeasured": (TRAINER, "test_how_much_may_be_missing_is_a_setting"),
     "report.picture": ("test_api.py", "test_a_training_ends_with_its_picture_unless_the_setting_picture_is_false"),
+    "trackers.wait": (
+        "trackers/test_watcher.py",
+        "test_a_tracker_that_hangs_changes_nothing_and_the_others_are_told_all",
+    ),
+    **{
+        f"trackers.{tracker}.{key}": (f"trackers/test_{tracker}_tracker.py", test)
+        for tracker, tests in TRACKERS.items()
+        for keys, test in tests.items()
+        for key in keys.split()
+    },
 }
 """The test that shows what each setting of the training changes."""
 
@@ -880,10 +910,11 @@ def test_every_setting_of_the_training_is_shown_to_change_something() -> None:
         for name in ("train", "gradient", "optimizer", "skill", "evaluation", "report")
     }
     settings = {f"{name}.{key}" for name, section in sections.items() for key in section.model_fields}  # type: ignore[union-attr]
+    settings |= {".".join(path) for path, _ in schema_settings(TrackerSettings, ("trackers",))}
     assert SHOWN_BY.keys() == settings
     for setting, (file, test) in SHOWN_BY.items():
         text = (ROOT / "tests" / file).read_text("utf-8")
         _, found, body = text.partition(f"def {test}(")
         assert found, f"{setting}: {file} has no {test}"
         around = text[: -len(body)].rpartition("\n\n\n")[2] + body.partition("\n\n\n")[0]
-        assert setting.partition(".")[2] in around, f"{test} does not speak of {setting}"
+        assert setting.rpartition(".")[2] in around, f"{test} does not speak of {setting}"

@@ -30,6 +30,7 @@ from skillopt.run.outcome import EndState, Outcome
 from skillopt.run.run import Run
 from skillopt.run.setup import Setup, prepare
 from skillopt.skill.document import Skill
+from skillopt.trackers.watcher import Trackers
 from skillopt.trainer import train as train_run
 from skillopt.types import Place, Role, Rollout, SplitName, Task
 
@@ -60,6 +61,7 @@ async def train(
         measured.
 
     Raises:
+        MissingDependencyError: If a tracker is chosen whose library is not installed.
         SkillOptError: If it could not begin, or the baseline could not be measured.
     """
     loaded = config if isinstance(config, LoadedConfig) else load_config(config, overrides)
@@ -69,8 +71,11 @@ async def train(
     illustrator = Illustrator(directory)
     # Ahead of the others, so that those who are told of the end find the picture.
     watching = [illustrator, *subscribers] if setup.config.report.picture else subscribers
-    opening = open_run(setup, directory=directory, fork=forked, subscribers=watching, environment=environment)
-    async with interruptible(), opening as run:
+    trackers = Trackers(setup.config, directory, environment=environment)
+    opening = open_run(
+        setup, directory=directory, fork=forked, subscribers=[*watching, trackers], environment=environment
+    )
+    async with interruptible(), opening as run, trackers.watching(run.warn):
         outcome = await _train_or_stop(run)
         if illustrator.problem:
             run.warn(illustrator.problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,18 @@ def test_what_is_wrong_is_one_message(command: Command, tmp_path: Path, setting:
     code, _, error = command("check", write_tiny_run(tmp_path), "--offline", setting)
     assert code == 1
     assert error.startswith("error: ") and message in error
+
+
+def test_a_tracker_whose_library_is_missing_is_told_and_without_code_only_what_it_would_be_told(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)  # type: ignore[arg-type]
+    config = write_tiny_run(tmp_path, trackers__wandb={})
+    code, _, error = command("check", config, "--offline")
+    assert code == 1
+    assert error.startswith("error: trackers.wandb needs the package wandb")
+    assert 'pip install "skillopt[trackers]"' in error
+    assert command("check", config, "--no-code")[0] == 0
 
 
 @pytest.mark.parametrize("path", ["nope.yaml", "."])

@@ -76,6 +76,11 @@ def test_it_says_what_a_training_would_do(command: Command, tmp_path: Path) -> N
         home,
         model__target={"name": "openai:gpt-5.5", "base_url": "http://evil.example/v1", "api_key_env": "AWS_SECRET"},
         model__optimizer={"name": "anthropic:claude"},
+        trackers={
+            "mlflow": {"tracking_uri": "http://evil.example:5000"},
+            "wandb": {"entity": "team"},
+            "tensorboard": {},
+        },
     )
     (tmp_path / "base.yaml").write_text("train: {seed: 3}\n", "utf-8")
     values = {"_base_": "../base.yaml", **json.loads(config.read_text("utf-8"))}
@@ -99,6 +104,9 @@ def test_it_says_what_a_training_would_do(command: Command, tmp_path: Path) -> N
         f"ask       target: openai:gpt-5.5, with the key in AWS_SECRET; {sent} evil.example, WITHOUT ENCRYPTION, NOT",
         f"ask       optimizer: anthropic:claude, with the key in ANTHROPIC_API_KEY; {sent} anthropic's own address",
         f"write     {home / 'run'}",
+        "tell      mlflow: settings, scores, spending and skills, experiment skillopt at http://evil.example:5000",
+        "tell      wandb: settings, scores, spending and skills, project team/skillopt at Weights & Biases",
+        "tell      tensorboard: settings, scores, spending and skills, files in the run directory",
     ):
         assert f"\n{line}" in said, line
     assert "Plan:" not in said

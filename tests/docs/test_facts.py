@@ -103,7 +103,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The configuration of a finished training of two epochs of one step."""
     settings = {"train__seed": 1, "train__num_epochs": 2, "optimizer__slow_update_samples": 1}
     settings["optimizer__learning_rate"] = 1
-    config = write_tiny_run(tmp_path_factory.mktemp("tiny"), **settings, report__picture=True)
+    config = write_tiny_run(tmp_path_factory.mktemp("tiny"), **settings, report__picture=True, trackers__tensorboard={})
     assert run(["train", str(config)]) == 0
     return config
 

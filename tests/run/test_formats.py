@@ -42,7 +42,8 @@ async def test_every_file_that_a_run_writes_has_a_version_and_every_version_a_fi
     tmp_path: Path, open_bench: OpenBench
 ) -> None:
     settings = {"env.limit": 4, "train.seed": 1, "optimizer.slow_update_samples": 1, "optimizer.learning_rate": 1}
-    await train(write_run(tmp_path / "whole", settings=settings))
+    boards = {"trackers.tensorboard.log_dir": str(tmp_path / "boards")}
+    await train(write_run(tmp_path / "whole", settings={**settings, **boards}))
     files = files_in(tmp_path / "whole" / "run")
     for optimizer, more in ((NOTED, AROUND), (REWRITTEN, REWRITES)):
         await train_bench(open_bench(optimizer=optimizer, settings={**more, "train.num_epochs": 2}))

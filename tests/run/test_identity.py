@@ -15,7 +15,7 @@ from tests.support.engine import engine_environment
 from tests.support.runs import SMALL, views, write_run
 
 from skillopt.api import evaluate, train
-from skillopt.config.describe import kind_of_field, settings
+from skillopt.config.describe import kind_of_field, nested_section, settings
 from skillopt.config.dump import flattened
 from skillopt.config.load import load_config
 from skillopt.config.model_settings import PriceSettings
@@ -106,13 +106,20 @@ def another(field: FieldInfo, value: Any) -> Any:
     return examples[kind.words]
 
 
+def left_out(section: BaseModel, name: str) -> BaseModel:
+    """A section that stands in a configuration only where something is set in it."""
+    inner = nested_section(type(section).model_fields[name])
+    assert inner is not None
+    return PriceSettings(input=1.0, output=1.0) if inner is PriceSettings else inner()
+
+
 def with_setting(setup: Setup, key: KeyPath, value: Any) -> Setup:
     """The same set-up but for one setting, whatever the others say of it."""
 
     def changed(section: BaseModel, path: KeyPath) -> BaseModel:
         inner = getattr(section, path[0])
         if len(path) > 1:
-            value_within = changed(inner or PriceSettings(input=1.0, output=1.0), path[1:])
+            value_within = changed(inner or left_out(section, path[0]), path[1:])
         return section.model_copy(update={path[0]: value if len(path) == 1 else value_within})
 
     config = cast("Config", changed(setup.config, key))
@@ -140,7 +147,8 @@ def test_the_settings_that_may_differ_are_these() -> None:
         for scope in ("", "target.", "optimizer.")
         for amount in ("calls", "tokens", "dollars", "minutes")
     }
-    assert {".".join(key) for key in keys_that(Difference.FREE)} == of_models | limits | {
+    trackers = {".".join(key) for key in SETTINGS if key[0] == "trackers"}
+    assert {".".join(key) for key in keys_that(Difference.FREE)} == of_models | limits | trackers | {
         "gradient.analyst_workers", "evaluation.max_unmeasured", "env.workers", "env.exec_timeout", "env.out_root",
         "report.picture",
     }  # fmt: skip
@@ -381,6 +389,7 @@ async def test_weights_that_were_replaced_under_the_same_name_are_refused(tmp_pa
         {"env.exec_timeout": 5, "env.out_root": "elsewhere", "evaluation.max_unmeasured": 0.5},
         {"model.target.api_key_env": "OTHER_KEY"},
         {"model.target.price": {"input": 1.0, "output": 2.0}},
+        {"trackers.tensorboard": {}, "trackers.mlflow.experiment": "mine"},
     ],
     ids=lambda settings: "-".join(key.rpartition(".")[2] for key in settings),
 )

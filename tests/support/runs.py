@@ -36,6 +36,7 @@ KEPT_APART = (
     "evidence.sqlite-wal",
     "ledger.csv",
     "run.lock",
+    "trackers.json",
 )
 """Files of a run directory that hold its own path or clock readings, say how the run went, or are no view."""
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from skillopt.config.load import LoadedConfig
+    from skillopt.run.setup import Setup
 
 EPILOG = page(
     examples=(
@@ -61,7 +62,6 @@ def check(
     from skillopt.models.prices import Prices
     from skillopt.run.models import simulated
     from skillopt.run.plan import plan
-    from skillopt.run.setup import prepare
     from skillopt.text_files import plain
 
     if no_code:
@@ -71,7 +71,7 @@ def check(
         if settings:
             _show_settings(loaded, own)
         return 0
-    setup = prepare(loaded)
+    setup = _set_up(loaded)
     known_models = simulated(setup.config)  # reads both names, so that a misspelt provider is found without asking
     if settings:
         _show_settings(loaded, setup.environment.settings)
@@ -85,6 +85,15 @@ def check(
             asyncio.run(ask_models(setup))
     show_plan(plan(setup, Prices(setup.config.model, on=datetime.now(UTC).date())))
     return 0
+
+
+def _set_up(loaded: LoadedConfig) -> Setup:
+    """Read all that a training reads, and make sure that what it tells its trackers by is installed."""
+    from skillopt.run.setup import prepare
+    from skillopt.trackers.chosen import require_libraries
+
+    require_libraries(loaded.config.trackers)
+    return prepare(loaded)
 
 
 def _show_settings(loaded: LoadedConfig, environment: BaseModel | None) -> None:

@@ -34,6 +34,7 @@ from skillopt.run.own_files import EVIDENCE_NAME, refuse_foreign_files
 from skillopt.run.plan import plan
 from skillopt.run.setup import load_data, prepare, seed_skill
 from skillopt.text_files import plain
+from skillopt.trackers.chosen import chosen
 from skillopt.types import Role
 
 
@@ -60,6 +61,10 @@ def show_inspection(loaded: LoadedConfig) -> BaseModel | None:
         ("read", list(_read_lines(loaded, splits, text_digest(skill.text)))),
         ("ask", models),
         ("write", [_written(loaded)]),
+        (
+            "tell",
+            [f"{one.name}: settings, scores, spending and skills, {one.shown}" for one in chosen(config.trackers)],
+        ),
     ):
         for line in lines:
             say_unbroken(f"{heading:<10}{plain(line)}")

@@ -6,7 +6,7 @@ configuration means the same wherever it is read.
 
 In the `env` section these are paths: `skill_init`, `data_path`, every key that ends in `_dir`, `_dirs`, `_file`,
 `_files` or `_root`, every text that begins with `./`, `../` or `~/`, and the Python files in `name` and `scorer`. In
-the `evaluation` section it is the Python file in `acceptance`.
+the `evaluation` section it is the Python file in `acceptance`, in that of a tracker its `log_dir`.
 """
 
 from __future__ import annotations
@@ -32,18 +32,25 @@ def with_absolute_paths(
     Raises:
         ConfigError: For text that no path can be made of, with the key and where it was set.
     """
+
+    def section(path: KeyPath, found: JsonValue, keys: frozenset[str] | None) -> JsonValue:
+        if not isinstance(found, dict):
+            return found
+        return {
+            key: _resolved((*path, key), value, origin=provenance.of((*path, key)), working_directory=working_directory)
+            if keys is None or key in keys
+            else value
+            for key, value in found.items()
+        }
+
     resolved = dict(values)
-    for name, keys in (("env", None), ("evaluation", {"acceptance"})):
-        section = values.get(name)
-        if isinstance(section, dict):
-            resolved[name] = {
-                key: _resolved(
-                    (name, key), value, origin=provenance.of((name, key)), working_directory=working_directory
-                )
-                if keys is None or key in keys
-                else value
-                for key, value in section.items()
-            }
+    for name, keys in (("env", None), ("evaluation", frozenset({"acceptance"}))):
+        if name in values:
+            resolved[name] = section((name,), values[name], keys)
+    trackers = values.get("trackers")
+    if isinstance(trackers, dict):
+        own = frozenset({"log_dir"})
+        resolved["trackers"] = {name: section(("trackers", name), value, own) for name, value in trackers.items()}
     return resolved
 
 

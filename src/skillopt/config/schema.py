@@ -17,6 +17,7 @@ from skillopt.config.limit_settings import LimitSettings
 from skillopt.config.model_settings import ModelSettings
 from skillopt.config.report_settings import ReportSettings
 from skillopt.config.section import Section
+from skillopt.config.tracker_settings import TrackerSettings
 from skillopt.config.training_settings import GradientSettings, OptimizerSettings, SkillSettings, TrainSettings
 
 Preset: TypeAlias = Literal["published", "standard", "fast", "careful"]
@@ -45,6 +46,8 @@ class Config(Section):
     """What the run may use at most."""
     report: ReportSettings = ReportSettings()
     """What is drawn at the end."""
+    trackers: TrackerSettings = TrackerSettings()
+    """Which experiment trackers are told."""
     env: EnvSettings = EnvSettings()
     """Tasks and environment."""
 

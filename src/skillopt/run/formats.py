@@ -33,6 +33,7 @@ FORMATS: Mapping[str, int] = {
     "history.json": 1,
     "ledger.csv": 1,
     "summary.json": SUMMARY_VERSION,
+    "trackers.json": 1,
     "best_skill.md": 1,
     "skills/*.md": 1,
     "step_record.json": 1,

@@ -56,7 +56,9 @@ def difference(key: KeyPath) -> Difference:
     match key:
         case ("model", _, "api_key_env" | "timeout" | "attempts" | "concurrency" | "price", *_):
             return Difference.FREE
-        case ("limits" | "report", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured"):
+        case (
+            ("limits" | "report" | "trackers", *_) | ("gradient", "analyst_workers") | ("evaluation", "max_unmeasured")
+        ):
             return Difference.FREE
         case ("env", "workers" | "exec_timeout" | "out_root"):
             return Difference.FREE

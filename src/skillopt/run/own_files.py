@@ -24,7 +24,7 @@ DAMAGED = "damaged"
 
 _FILES = re.compile(
     r"(best_skill|skill_v\d{4}|candidate_skill)\.md|events\.jsonl|config\.yaml|ledger\.csv"
-    r"|(run|history|summary|split_manifest|results|dropped_replies|merged_patch|ranked_edits|edit_apply_report|memorised"
+    r"|(run|history|summary|trackers|split_manifest|results|dropped_replies|merged_patch|ranked_edits|edit_apply_report|memorised"
     r"|step_record|slow_result|comparison_pairs|meta_skill_result|appendix_notes|lr_decision|rewrite_result"
     r"|patch_\d{3}_[a-z]+)\.json"
 )

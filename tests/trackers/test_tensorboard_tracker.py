@@ -1,0 +1,65 @@
+"""Event files, read back as TensorBoard reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.tracked import PNG, POINTS, a_start, an_end_with_files, in_tensorboard
+
+from skillopt.config.tracker_settings import TensorboardSettings
+from skillopt.trackers.base import Opened
+from skillopt.trackers.tensorboard_tracker import TensorboardTracker
+from skillopt.trackers.told import Status
+
+
+def tell(run: Path, settings: TensorboardSettings, known: str | None = None, *, told: int = 0) -> Opened:
+    """Open the files of a run, tell what was not told, end and close."""
+    tracker = TensorboardTracker(settings)
+    assert tracker.attached == ""
+    opened = tracker.open(a_start(run), known, told=told)
+    for point in POINTS[told if opened.known else 0 :]:
+        tracker.log(point)
+    tracker.end(an_end_with_files(run))
+    tracker.close(Status.FINISHED)
+    return opened
+
+
+def test_a_run_is_in_its_directory_with_numbers_words_skills_and_picture(run: Path) -> None:
+    assert not tell(run, TensorboardSettings()).known
+    found = in_tensorboard(run / "tensorboard")
+    assert found.steps["scores/best"] == [(0, 0.25), (1, 0.5)]
+    assert found.steps["scores/train"] == [(1, 0.0)]
+    assert found.steps["final/test_best"] == [(1, 0.75)]
+    assert "| train.seed | 7 |" in found.words["settings 0"]
+    assert "| simulated | true |" in found.words["settings 0"]
+    assert found.words["simulated 0"].startswith("SIMULATED MODELS")
+    assert found.words["end 1"] == "- state: improved\n- test.best: 6/8 (75.0 %)"
+    assert found.words["skill 0"] == "# Seed\n"
+    assert found.words["best_skill 1"] == "# Best\n\n| a | b |\n"
+    assert found.words["training_dashboard"] == (2, 1, PNG)
+
+
+@pytest.mark.parametrize("artifacts", [True, False])
+def test_the_settings_say_where_and_whether_the_skills_are_there(run: Path, tmp_path: Path, artifacts: bool) -> None:
+    tell(run, TensorboardSettings(log_dir=str(tmp_path / "boards"), artifacts=artifacts))
+    assert not (run / "tensorboard").exists()
+    words = in_tensorboard(tmp_path / "boards" / "run").words
+    assert ("best_skill 1" in words, "training_dashboard" in words) == (artifacts, artifacts)
+
+
+def test_a_run_that_goes_on_has_each_step_once(run: Path) -> None:
+    """A step that was written and not noted is written again, and the reader drops the first one."""
+    first = tell(run, TensorboardSettings())
+    assert tell(run, TensorboardSettings(), first.run, told=1) == Opened(first.run, known=True)
+    assert in_tensorboard(run / "tensorboard").steps["scores/best"] == [(0, 0.25), (1, 0.5)]
+
+
+def test_a_run_that_begins_anew_takes_the_place_of_what_was_there(run: Path) -> None:
+    tell(run, TensorboardSettings())
+    assert not tell(run, TensorboardSettings(), None).known
+    assert in_tensorboard(run / "tensorboard").steps["scores/best"] == [(0, 0.25), (1, 0.5)]
+
+
+def test_a_run_whose_files_are_gone_begins_anew(run: Path) -> None:
+    assert not tell(run, TensorboardSettings(), "tensorboard", told=1).known

@@ -19,6 +19,8 @@ HEAVY = {
     "pandas",
     "pydantic_ai",
     "rapidfuzz",
+    "starlette",
+    "uvicorn",
     "xllamacpp",
 }
 ENVIRON_WRITES = {"clear", "pop", "popitem", "setdefault", "update", "__setitem__", "__delitem__"}

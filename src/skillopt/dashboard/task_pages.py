@@ -42,6 +42,12 @@ _ROWS: Final[Mapping[str, tuple[str, Callable[[RolloutRow], bool]]]] = {
     "unmeasured": ("not measured", lambda row: not row.measured),
 }
 
+_MARKS: Final = 60
+"""Marks of a history that a line shows, the last ones; the task's own page has all of it."""
+
+_LONGEST_HEADING: Final = 300
+"""Characters of an id that a heading shows; below it the page has all of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimeShown:
@@ -67,6 +73,7 @@ def tasks_page(request: Request) -> Response:
         run=entry,
         tasks=paged(shown, page_number(request)),
         every=len(every),
+        marks=_MARKS,
         asked=asked,
         splits=_SPLITS,
         outcomes={key: words for key, (words, _) in _WENT.items()},
@@ -93,7 +100,7 @@ def task_page(request: Request) -> Response:
     return site.rendering.page(
         request,
         "task.html.jinja",
-        title=wanted or "(no id)",
+        title=_heading(wanted),
         crumbs=[*run_crumbs(entry), Crumb("Tasks", run_url(entry.id, "tasks"))],
         run=entry,
         task=task,
@@ -148,7 +155,7 @@ def trajectory_page(request: Request) -> Response:
     return site.rendering.page(
         request,
         "trajectory.html.jinja",
-        title=wanted or "(no id)",
+        title=_heading(wanted),
         crumbs=[
             *run_crumbs(entry),
             *_step_crumb(entry.id, one),
@@ -163,6 +170,10 @@ def trajectory_page(request: Request) -> Response:
         before=rows[at - 1] if at else None,
         after=rows[at + 1] if at + 1 < len(rows) else None,
     )
+
+
+def _heading(task: str) -> str:
+    return task if 0 < len(task) <= _LONGEST_HEADING else f"{task[:_LONGEST_HEADING]}..." if task else "(no id)"
 
 
 def _evaluation(request: Request, files: RunFiles) -> Evaluation:

@@ -30,7 +30,7 @@ def test_a_finished_run_shows_what_it_came_to(runs: Path, visit: Visit) -> None:
     for words in ("What it came to", "Charts", "Steps", "Downloads", summary["selection"]["best"]["shown"]):
         assert words in page.text, words
     assert summary["state"].replace("_", " ") in page.text
-    assert re.findall(r'href="/runs/first~run/steps/(\d+)"', html) == [str(step) for step in range(STEPS, 0, -1)]
+    assert re.findall(r'href="/runs/first~run/steps/(\d+)"', html) == [str(step) for step in range(STEPS, -1, -1)]
     numbers = json.loads(re.findall(r'id="numbers">(.*?)</script>', html, re.DOTALL)[0])
     assert numbers["steps"] == list(range(STEPS + 1))
 

@@ -111,6 +111,17 @@ def test_a_long_list_comes_in_pages_that_keep_the_filter(eventful: Path, tmp_pat
     assert shown_tasks(parsed(browser.get(last).text))[-1] == "many-2998"
 
 
+def test_of_a_long_history_a_line_shows_the_end(eventful: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(eventful, tmp_path / "copy")
+    rows = [{"id": "often", "status": "ok", "hard": 0, "soft": 0.0}]
+    for step in range(1, 101):
+        place = copy / "steps" / f"step_{step:04d}" / "rollout"
+        write_json_atomically(place / "results.json", [{**rows[0], "hard": int(step > 90)}])
+    page = parsed(open_site(tmp_path).get("/runs/copy/tasks?text=often").text)
+    assert re.sub(r"\s", "", page.text).count("\u2715" * 50 + "\u2713" * 10) == 1
+    assert "\u2026" in page.text and "failed 50 times, then solved 10 times" in page.text
+
+
 def test_a_task_shows_each_time_that_it_came_up(browser: TestClient, eventful: Path, history: RunHistory) -> None:
     for task in (history.tasks[0], history.tasks[20], history.tasks[-1]):
         page = ask(browser, "task", id=task.id)

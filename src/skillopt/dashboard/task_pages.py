@@ -42,6 +42,9 @@ _ROWS: Final[Mapping[str, tuple[str, Callable[[RolloutRow], bool]]]] = {
     "unmeasured": ("not measured", lambda row: not row.measured),
 }
 
+_MARKS: Final = 60
+"""Marks of a history that a line shows, the last ones; the task's own page has all of it."""
+
 _LONGEST_HEADING: Final = 300
 """Characters of an id that a heading shows; below it the page has all of it."""
 
@@ -70,6 +73,7 @@ def tasks_page(request: Request) -> Response:
         run=entry,
         tasks=paged(shown, page_number(request)),
         every=len(every),
+        marks=_MARKS,
         asked=asked,
         splits=_SPLITS,
         outcomes={key: words for key, (words, _) in _WENT.items()},

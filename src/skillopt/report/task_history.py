@@ -87,10 +87,9 @@ class TaskHistory:
         """Return the first time that it went so; None where it never did."""
         return next((mark for mark in self.marks if mark.outcome == outcome), None)
 
-    @property
-    def stretches(self) -> tuple[tuple[Outcome, int], ...]:
-        """How it went, in stretches of the same outcome: the outcome and how often in a row."""
-        same = groupby(self.marks, key=lambda mark: mark.outcome)
+    def stretches(self, most: int) -> tuple[tuple[Outcome, int], ...]:
+        """Return how it went the last so many times, in stretches of the same outcome, each with how often in a row."""
+        same = groupby(self.marks[-most:], key=lambda mark: mark.outcome)
         return tuple((marks[0].outcome, len(marks)) for marks in (tuple(group) for _, group in same))
 
 

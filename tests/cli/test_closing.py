@@ -64,6 +64,7 @@ def test_the_picture_and_the_way_to_the_page_are_named(command: Command, tmp_pat
     lines, run = said.splitlines(), tmp_path / "a run" / "run"
     assert f"Picture:         {run / 'training_dashboard.png'}" in lines
     assert f"  {shlex.join(['skillopt', 'report', str(run)])}" in lines
+    assert f"  {shlex.join(['skillopt', 'dashboard', str(run.parent)])}" in lines
     assert command("report", run)[0] == 0
 
 

@@ -52,6 +52,9 @@ def test_what_is_known_of_a_finished_run_is_what_its_files_say(run: Path) -> Non
     assert (standing.current, standing.best, standing.best_step, standing.tasks) == tuple(
         last[name] for name in ("current_score", "best_score", "best_step", "val_n")
     )
+    seed = known.baseline
+    assert seed is not None
+    assert (seed.current, seed.current_solved) == (records[0]["current_score"], records[0]["val_solved"])
     report = {
         number: read_json(run / "steps" / f"step_{number:04d}" / "edit_apply_report.json")
         for number in range(1, len(records))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.records import spent
+from tests.support.records import committed, spent, started
 
-from skillopt.report.live_state import LimitUse, Stage
+from skillopt.events import StageStarted
+from skillopt.report.live import follow, follow_all
+from skillopt.report.live_state import NOTHING, LimitUse, Stage
 from skillopt.report.live_words import (
     count_words,
     in_words,
@@ -13,6 +15,7 @@ from skillopt.report.live_words import (
     outcome_words,
     pace_words,
     percent,
+    place_words,
     score_words,
     spent_words,
 )
@@ -57,3 +60,14 @@ def test_a_stage_says_how_far_how_fast_and_with_what_outcome() -> None:
         ("3 solved",),
     )
     assert (count_words(Stage("select", 0.0)), pace_words(Stage("select", 0.0), 1.0)) == ("", "")
+
+
+def test_a_place_is_told_as_a_step_of_all_steps() -> None:
+    known = follow_all(NOTHING, [(started(), 0.0)])
+    assert place_words(known) == "starting"
+    known = follow(known, StageStarted("baseline", 0, 0, 4), at=1.0)
+    assert place_words(known) == "baseline"
+    known = follow(known, StageStarted("rollout", 1, 3, 4), at=2.0)
+    assert place_words(known) == "step 3/10 (epoch 1)"
+    known = follow_all(known, [(committed(3), 3.0), (StageStarted("slow_update", 1, 3, 4), 4.0)])
+    assert place_words(known) == "after step 3/10 (epoch 1)"

@@ -85,6 +85,12 @@ def test_a_directory_in_the_place_of_a_file_is_one_message(root: Path) -> None:
         DirectoryReader(root).text("skill.md")
 
 
+def test_bytes_are_read_as_they_are(root: Path) -> None:
+    (root / "picture.png").write_bytes(b"\x89PNG\r\n\xff")
+    assert DirectoryReader(root).content("picture.png") == b"\x89PNG\r\n\xff"
+    assert DirectoryReader(root).content("none.png") is None
+
+
 def test_bytes_that_are_no_text_are_one_message(root: Path) -> None:
     (root / "skill.md").write_bytes(b"# \xff")
     with pytest.raises(RunDirectoryError, match=r"no UTF-8 text \(byte 2\)") as caught:

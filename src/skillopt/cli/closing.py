@@ -168,9 +168,11 @@ def _show_places(directory: Path) -> None:
             say_unbroken(f"{name:<17}{plain(str(path))}")
     if (directory / PICTURE_NAME).is_file():
         say_unbroken(f"{'Picture:':<17}{plain(str(directory / PICTURE_NAME))}")
-    say("To see what each step did, which tasks it fixed and broke, and what limits the result, on a page or here:")
-    for command in ("report", "show"):
-        say_unbroken(f"  {plain(shlex.join(('skillopt', command, str(directory))))}")
+    say(
+        "To see what each step did, the tasks it fixed and broke, and what limits the result, on a page, here, or live:"
+    )
+    for command, place in (("report", directory), ("show", directory), ("dashboard", directory.parent)):
+        say_unbroken(f"  {plain(shlex.join(('skillopt', command, str(place))))}")
     words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
     say("To compare the two again, on any split (--split), without paying for what was measured:")
     say_unbroken(f"  {plain(shlex.join(str(word) for word in words))}")

@@ -77,11 +77,12 @@ def build(directory: Path) -> Built:
             print(
                 f"building {place.name}: {copies} x {shape.steps} steps, {shape.rollouts:,} rollouts each", flush=True
             )
-            _build(place, shape, copies=copies)
+            build_runs(place, shape, copies=copies)
     return built
 
 
-def _build(place: Path, shape: Shape, *, copies: int) -> None:
+def build_runs(place: Path, shape: Shape, *, copies: int) -> None:
+    """Train once, and put so many runs of it into a directory."""
     making = place.with_name(f"{place.name}.making")
     shutil.rmtree(making, ignore_errors=True)
     world = making / "world"

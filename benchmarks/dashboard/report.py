@@ -55,14 +55,15 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _report(built: Built) -> None:
     print("\nEach page against the same page over a tenth: visited again, and at the first visit.")
-    await _compare("100 runs of 200 steps, against 10 of 20", OF_MANY, built.many, built.few)
-    await _compare("a run with 15,000 rollouts, against one with 1,600", OF_LARGE, built.large, built.small)
+    await compare("100 runs of 200 steps, against 10 of 20", OF_MANY, built.many, built.few)
+    await compare("a run with 15,000 rollouts, against one with 1,600", OF_LARGE, built.large, built.small)
     large, small = await updates(built.many), await updates(built.few)
     ratio, times = large / small, f"{1000 * large:.0f} / {1000 * small:.0f} ms"
     print(f"  an event until a page that follows has it: {ratio:.1f} times ({times})")
 
 
-async def _compare(title: str, pages: Sequence[str], large: Path, small: Path) -> None:
+async def compare(title: str, pages: Sequence[str], large: Path, small: Path) -> None:
+    """Print a line for each page of two directories, and one for the memory of their servers."""
     print(f"\n{title}")
     async with _session(large) as (of_large, much), _session(small) as (of_small, little):
         for page in pages:

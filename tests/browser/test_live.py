@@ -47,6 +47,9 @@ async def test_a_training_is_followed_through_a_kill_to_its_end(tmp_path: Path, 
             await expect(page.get_by_role("heading", level=1)).to_have_text("house records")
             await keep_in_sight(page)
             await expect(stage(page, "reflect")).to_contain_text("0/")
+            downloads = page.get_by_role("region", name="Downloads").get_by_role("link")
+            await expect(downloads.filter(has_text="history.json")).to_have_count(1)
+            await expect(downloads.filter(has_text="summary.json")).to_have_count(0)
             steps = page.get_by_role("region", name="Steps").get_by_role("link")
             await expect(steps).to_have_text(["1", "baseline"])
             await training.committed(2)
@@ -62,6 +65,7 @@ async def test_a_training_is_followed_through_a_kill_to_its_end(tmp_path: Path, 
             await training.ended()
             await expect(page.locator("#live .standing")).to_contain_text("improved")
             await expect(page.get_by_role("heading", name="What it came to")).to_be_visible()
+            await expect(downloads.filter(has_text="summary.json")).to_have_count(1)
             await assert_not_reloaded(page)
         await page.context.close()
 

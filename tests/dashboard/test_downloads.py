@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from tests.dashboard.conftest import Visit
 from tests.dashboard.test_following import write
 
-from skillopt.dashboard.downloads import FILES
+from skillopt.dashboard.downloads import FILES, offered
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -62,3 +62,9 @@ def test_a_link_out_of_the_run_is_not_followed(runs: Path, tmp_path: Path, visit
     answer = visit(tmp_path / "runs").get("/runs/run/files/best_skill.md")
     assert answer.status_code == 500
     assert "secret of the house" not in answer.text
+
+
+def test_what_is_offered_is_there(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "history.json").write_text("[]", "utf-8")
+    assert [name for name, _ in offered(tmp_path, measured=False)] == ["report.html", "history.json"]
+    assert {name for name, _ in offered(runs / "first/run", measured=True)} >= {*FILES, "training_dashboard.png"}

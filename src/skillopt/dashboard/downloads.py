@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from threading import Lock
 from typing import Final
 from urllib.parse import quote
@@ -27,6 +28,28 @@ FILES: Final[Mapping[str, str]] = {
     "config.yaml": "application/yaml",
 }
 """Files that are sent as they are, with their types."""
+
+_OFFERED: Final[Mapping[str, str]] = {
+    "best_skill.md": "the best skill",
+    REPORT_NAME: "all of it as one page, made now",
+    PICTURE_NAME: "the picture, drawn now",
+    "history.json": "a record of every step",
+    "summary.json": "what it came to",
+    "ledger.csv": "every call",
+    "config.yaml": "every setting",
+}
+"""Each file, in the order of the page, with what it is."""
+
+
+def offered(directory: Path, *, measured: bool) -> tuple[tuple[str, str], ...]:
+    """Return the files of a run that can be had now, each with what it is.
+
+    Args:
+        directory: The run's.
+        measured: Whether there is a score, so that there is a picture to draw.
+    """
+    made = {REPORT_NAME: True, PICTURE_NAME: measured}
+    return tuple((name, what) for name, what in _OFFERED.items() if made.get(name, (directory / name).is_file()))
 
 
 def download(request: Request) -> Response:

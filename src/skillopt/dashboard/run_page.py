@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from skillopt.dashboard.catalogue import WATCHED, RunEntry, stamp_of
 from skillopt.dashboard.channel import News, stream
+from skillopt.dashboard.downloads import offered
 from skillopt.dashboard.live_part import LivePart, live_part
 from skillopt.dashboard.rendering import Paged, page_number, paged
 from skillopt.dashboard.site import Site, list_crumb, run_crumbs, site_of
@@ -77,6 +78,7 @@ def run_page(request: Request) -> Response:
         run=entry,
         below=below,
         trouble=trouble,
+        downloads=offered(entry.directory, measured=below is not None and below.course is not None),
         **_live(site, entry),
     )
 

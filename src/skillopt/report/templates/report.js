@@ -22,6 +22,9 @@
     return Object.assign({ label, stroke: colour(name), width: 2, value: percent, points: { show: false } }, options);
   }
 
+  // No line goes through a single point.
+  const alone = () => ({ points: { show: numbers.steps.length === 1, size: 7 } });
+
   function mark(label, name) {
     return line(label, name, { paths: () => null, width: 0, fill: undefined });
   }
@@ -96,11 +99,10 @@
   function drawScores() {
     const stepped = uPlot.paths.stepped({ align: 1 });
     const flat = numbers.steps.map(() => numbers.baseline);
-    const one = { points: { show: numbers.steps.length === 1, size: 7 } }; // no line goes through a single point
     const series = [
       line("baseline", "grey", { dash: [6, 4], width: 1.5 }),
       line("training " + (numbers.trained_on === "batch" ? "batch" : "tasks seen so far"), "sky", { dash: [2, 3], width: 1.5, points: { show: numbers.steps.length < 60, size: 5 } }),
-      line("current", "blue", { paths: stepped, width: 3, ...one }),
+      line("current", "blue", { paths: stepped, width: 3, ...alone() }),
     ];
     const data = [flat, numbers.train, numbers.current];
     if (numbers.best.some((value, index) => value !== numbers.current[index])) {
@@ -143,7 +145,7 @@
   function drawSpending() {
     const tokens = (u, value) => (value == null ? "-" : compact(value));
     const dollars = (u, value) => (value == null ? "-" : "$" + value.toFixed(2));
-    const series = [line("target, tokens", "blue", { value: tokens }), line("optimizer, tokens", "orange", { value: tokens, dash: [8, 3] })];
+    const series = [line("target, tokens", "blue", { value: tokens, ...alone() }), line("optimizer, tokens", "orange", { value: tokens, dash: [8, 3], ...alone() })];
     const data = [numbers.tokens.target, numbers.tokens.optimizer];
     const axes = [axis({ values: (u, ticks) => ticks.map(compact) })];
     const scales = { y: { range: (u, low, high) => [0, (high || 1) * 1.05] } };

@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from pytest_httpserver import HTTPServer
 from tests.support.tracked import POINTS, a_start, an_end_with_files, in_mlflow, mlflow_store
 
 from skillopt.config.tracker_settings import MlflowSettings
@@ -123,12 +124,17 @@ def test_a_run_that_is_gone_begins_anew(run: Path, uri: str, gone: str) -> None:
     assert in_mlflow(uri, opened.run).steps["scores/best"] == [(0, 0.25), (1, 0.5)]
 
 
-def test_a_server_that_cannot_be_reached_is_no_run_that_is_gone(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_fails_has_not_lost_the_run(
+    run: Path, monkeypatch: pytest.MonkeyPatch, httpserver: HTTPServer
+) -> None:
     from mlflow.exceptions import MlflowException
 
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    httpserver.expect_request("/api/2.0/mlflow/runs/get").respond_with_data("busy", status=500)
+    tracker = MlflowTracker(MlflowSettings(tracking_uri=httpserver.url_for("").rstrip("/")))
     with pytest.raises(MlflowException):
-        MlflowTracker(MlflowSettings(tracking_uri="http://127.0.0.1:9")).open(a_start(run), "0" * 32, told=1)
+        tracker.open(a_start(run), "0" * 32, told=1)
+    assert [request.path for request, _ in httpserver.log] == ["/api/2.0/mlflow/runs/get"], "and no other is made"
 
 
 @pytest.mark.parametrize("attach", [True, False])

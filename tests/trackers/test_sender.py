@@ -79,10 +79,10 @@ def test_a_step_that_was_told_and_not_noted_is_not_told_again_where_the_tracker_
 
 
 def test_a_run_that_is_open_is_used_and_what_another_one_knew_is_told_to_it(tmp_path: Path, store: Store) -> None:
-    play(tmp_path, ScriptedTracker(store), map(a_point, range(2)))
+    play(tmp_path, ScriptedTracker(store), map(a_point, range(3)), an_end(2))
     store.steps["theirs"] = []
-    play(tmp_path, ScriptedTracker(store, attached="theirs"), map(a_point, range(3)))
-    assert store.steps == {"run-1": [0, 1], "theirs": [0, 1, 2]}
+    play(tmp_path, ScriptedTracker(store, attached="theirs"), map(a_point, range(3)), an_end(2))
+    assert store.steps == {"run-1": [0, 1, 2], "theirs": [0, 1, 2]}
     play(tmp_path, ScriptedTracker(store, attached="theirs"), map(a_point, range(4)))
     assert store.steps["theirs"] == [0, 1, 2, 3], "and the same one goes on"
 

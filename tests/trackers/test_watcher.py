@@ -228,6 +228,7 @@ async def test_a_training_that_is_cancelled_leaves_them_at_once(tmp_path: Path, 
         task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert trackers._senders[0].at_work, "it is not waited for"
     hanging.end()
     assert warned == []
 
@@ -235,10 +236,15 @@ async def test_a_training_that_is_cancelled_leaves_them_at_once(tmp_path: Path, 
 async def test_a_warning_that_cannot_be_logged_harms_nothing(tmp_path: Path, choose: Choose) -> None:
     choose(failing("open"))
     trackers = trackers_of(tmp_path)
+    refused: list[str] = []
+    unhandled: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: unhandled.append(context))
 
     def refuse(words: str) -> None:
+        refused.append(words)
         raise RunDirectoryError("the log is gone")
 
     trackers(STARTED)
     async with trackers.watching(refuse):
         trackers(ENDED)
+    assert (len(refused), unhandled) == (1, [])

@@ -131,8 +131,6 @@ class Sender:
         try:
             what()
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            if self._abandoned:
-                return
             words = self._masked(f"{type(error).__name__}: {error}".strip().partition("\n")[0].rstrip("."))[:_LONGEST]
             self._say(f"{words}; the training goes on without it, and what it did not take is tried again")
             changed = {"failures": self._note.failures + 1, "last_failure": words}

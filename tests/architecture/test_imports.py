@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "skillopt"
-HEAVY = {"aiohttp", "genai_prices", "matplotlib", "omegaconf", "pydantic_ai", "rapidfuzz", "xllamacpp"}
+HEAVY = {
+    "aiohttp",
+    "genai_prices",
+    "matplotlib",
+    "omegaconf",
+    "pydantic_ai",
+    "rapidfuzz",
+    "starlette",
+    "uvicorn",
+    "xllamacpp",
+}
 ENVIRON_WRITES = {"clear", "pop", "popitem", "setdefault", "update", "__setitem__", "__delitem__"}
 
 

@@ -103,6 +103,7 @@ def test_a_run_that_goes_on_is_compared_as_far_as_it_is(both: Path, tmp_path: Pa
 @pytest.mark.parametrize("query", ["", "?run=a", "?run=a&run=a"])
 def test_with_fewer_than_two_runs_they_are_chosen(browser: TestClient, query: str) -> None:
     page = page_of(browser, f"/compare{query}")
+    assert page.named("h1")[0].text == "Compare runs"
     boxes = [one for one in page.named("input") if one.attributes.get("type") == "checkbox"]
     assert [one.attributes["value"] for one in boxes] == ["a", "b", "c"]
     checked = [one.attributes["value"] for one in boxes if "checked" in one.attributes]

@@ -45,6 +45,10 @@ def test_a_step_says_its_decision_and_why_and_what_each_stage_made(browser: Test
         assert heads[:6] == ["Rollout", "Reflect", "Aggregate", "Select", "Update", "Gate"]
 
 
+def test_the_title_names_the_way_to_it_for_whoever_has_several_open(browser: TestClient) -> None:
+    assert page_of(browser, "/runs/run/steps/2/edits/1").named("title")[0].text == "Edit 1 - Step 2 - run - SkillOpt"
+
+
 def test_it_leads_to_the_steps_beside_it(browser: TestClient, eventful: Path) -> None:
     steps = [0, *RunFiles(eventful).steps]
     for at, step in enumerate(steps):

@@ -25,8 +25,8 @@ class Line:
 
     Attributes:
         page: Where it stands.
-        needs: What a machine must have to run it, by the comment ahead of its block: "key" or "weights", or "make"
-            where it is run by others; "" where every machine can.
+        needs: What a machine must have to run it, by the comment ahead of its block: "key" or "weights", "make"
+            where it is run by others, "browser" where it answers until it is ended; "" where every machine can.
         words: The command, as a shell takes it apart.
     """
 

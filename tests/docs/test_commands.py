@@ -28,7 +28,7 @@ SIMULATED = {
 """What stands for the models that the pages name."""
 
 PROGRAMS = {"skillopt": [], "skillopt-train": ["train"], "skillopt-eval": ["eval"]}
-NEEDS = {"", "key", "weights", "make"}
+NEEDS = {"", "key", "weights", "make", "browser"}
 ENDED_IN_ORDER = {0, 10, 11, 12}
 """Exit codes of a training that went through; whether it found something is the models' business."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,12 +48,35 @@ def test_a_reply_is_told_word_for_word_with_what_it_answers(eventful: Path) -> N
     assert patch["reasoning"] in found.reply.text
 
 
+def alone(eventful: Path, tmp_path: Path) -> Path:
+    """A copy of the run without what a reader may have left beside its evidence."""
+    return shutil.copytree(eventful, tmp_path / "copy", ignore=shutil.ignore_patterns("*-wal", "*-shm"))
+
+
 def test_reading_leaves_the_directory_as_it_is(eventful: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(eventful, tmp_path / "copy")
+    copy = alone(eventful, tmp_path)
     before = contents(copy)
     line = calls(copy)[0]
     assert call(copy, line.key) is not None
     assert contents(copy) == before
+
+
+def test_reading_makes_no_file_even_for_a_while(
+    eventful: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run on a disk that cannot be written is read as well, and a reader that is killed leaves nothing."""
+    copy, seen = alone(eventful, tmp_path), list[set[str]]()
+
+    class Watched(sqlite3.Connection):
+        def execute(self, *arguments: Any) -> sqlite3.Cursor:
+            found = super().execute(*arguments)
+            seen.append({path.name for path in copy.iterdir()})
+            return found
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    before = {path.name for path in copy.iterdir()}
+    assert calls(copy)
+    assert seen == [before]
 
 
 def test_what_a_run_at_work_or_a_kill_left_in_the_log_is_read_and_left_there(eventful: Path, tmp_path: Path) -> None:

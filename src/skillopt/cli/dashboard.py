@@ -25,7 +25,7 @@ INSTALL = 'pip install "skillopt[dashboard]"'
 
 def dashboard(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where the runs are, up to two levels deep.", show_default=False)
+        Path, typer.Argument(metavar="DIR", help="Where the runs are, up to two levels deep.", show_default=False)
     ] = Path(),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 for any that is free.")] = 7860,
     host: Annotated[

@@ -115,7 +115,7 @@ class Catalogue:
         """Yield the directories in one, but hidden ones and those outside that a link leads to."""
         try:
             with os.scandir(directory) as entries:
-                found = [(e.name, e.is_symlink()) for e in entries if not e.name.startswith(".") and e.is_dir()]
+                found = [(e.name, e.is_symlink()) for e in entries if not e.name.startswith(".") and _is_directory(e)]
         except OSError:
             return
         for name, linked in found:
@@ -148,6 +148,13 @@ def stamp_of(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # A link in a circle, or one whose target may not be seen.
+        return False
 
 
 def _is_run(directory: Path) -> bool:

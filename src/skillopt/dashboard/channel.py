@@ -99,7 +99,9 @@ async def messages(told: AsyncIterator[News | None]) -> AsyncIterator[str]:
             continue
         if news.html and (last is None or news.html != last.html):
             yield _message(news.html)
-        if last is not None and news.mark != last.mark:
+        if last is None:
+            yield ": what comes from here on is new\n\n"
+        elif news.mark != last.mark:
             yield "event: changed\ndata: changed\n\n"
         last = news
 

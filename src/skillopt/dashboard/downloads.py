@@ -16,6 +16,7 @@ from skillopt.report.page import is_simulated, report_page
 from skillopt.report.picture import PICTURE_NAME, draw, ending
 from skillopt.report.reading import DirectoryReader
 from skillopt.report.run_files import RunFiles
+from skillopt.text_files import readable_name
 
 FILES: Final[Mapping[str, str]] = {
     "best_skill.md": "text/markdown",
@@ -44,7 +45,7 @@ def download(request: Request) -> Response:
     if content is None:
         raise not_found("This run has no such file, or not yet.")
     # The encoded form alone: a name may hold anything, and whoever reads the header must not be led astray by it.
-    saved_as = quote(f"{entry.id.strip('~')}-{name}", safe="")
+    saved_as = quote(f"{readable_name(entry.name)}-{name}", safe="")
     disposition = f"attachment; filename*=UTF-8''{saved_as}"
     return Response(content, media_type=kind, headers={"Content-Disposition": disposition})
 

@@ -42,6 +42,9 @@ _ROWS: Final[Mapping[str, tuple[str, Callable[[RolloutRow], bool]]]] = {
     "unmeasured": ("not measured", lambda row: not row.measured),
 }
 
+_LONGEST_HEADING: Final = 300
+"""Characters of an id that a heading shows; below it the page has all of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimeShown:
@@ -93,7 +96,7 @@ def task_page(request: Request) -> Response:
     return site.rendering.page(
         request,
         "task.html.jinja",
-        title=wanted or "(no id)",
+        title=_heading(wanted),
         crumbs=[*run_crumbs(entry), Crumb("Tasks", run_url(entry.id, "tasks"))],
         run=entry,
         task=task,
@@ -148,7 +151,7 @@ def trajectory_page(request: Request) -> Response:
     return site.rendering.page(
         request,
         "trajectory.html.jinja",
-        title=wanted or "(no id)",
+        title=_heading(wanted),
         crumbs=[
             *run_crumbs(entry),
             *_step_crumb(entry.id, one),
@@ -163,6 +166,10 @@ def trajectory_page(request: Request) -> Response:
         before=rows[at - 1] if at else None,
         after=rows[at + 1] if at + 1 < len(rows) else None,
     )
+
+
+def _heading(task: str) -> str:
+    return task if 0 < len(task) <= _LONGEST_HEADING else f"{task[:_LONGEST_HEADING]}..." if task else "(no id)"
 
 
 def _evaluation(request: Request, files: RunFiles) -> Evaluation:

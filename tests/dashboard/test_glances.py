@@ -1,0 +1,103 @@
+"""A run in a row of the list: read in a moment, whatever the length of its log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.dashboard.test_following import write
+from tests.support.records import committed, spent, started
+
+from skillopt.dashboard.catalogue import Catalogue
+from skillopt.dashboard.following import Followers
+from skillopt.dashboard.glances import Glance, Glances, Shares
+from skillopt.run.lock import locked
+
+
+def look(run: Path) -> Glance:
+    found = Catalogue(run.parent).find(run.name)
+    assert found is not None
+    return Glances(Followers()).look(found)
+
+
+def test_an_ended_run_says_what_its_summary_says(runs: Path) -> None:
+    summary = json.loads((runs / "first/run/summary.json").read_text("utf-8"))
+    found = look(runs / "first/run")
+    assert (found.state, found.at_work, found.simulated) == (summary["state"], False, True)
+    assert found.step == summary["total_steps"]
+    assert found.total_steps == 8
+    assert found.selection == Shares(
+        summary["selection"]["seed"]["shown"], summary["selection"]["best"]["shown"], summary["selection_delta_hard"]
+    )
+    assert found.held_out is not None
+    assert found.gain == summary["test_delta_hard"] == found.held_out.gain
+    assert found.dollars == sum(one["dollars"] for one in summary["total_usage"].values())
+    assert found.at > 0
+
+
+def test_of_an_ended_run_the_whole_log_is_not_read(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise AssertionError("it was followed")
+
+    monkeypatch.setattr(Followers, "look", fails)
+    assert look(runs / "first/run").state
+
+
+def test_a_run_at_work_says_how_far_it_is(tmp_path: Path) -> None:
+    write(tmp_path / "run", started(), committed(0), spent(5, 5), committed(1))
+    with locked(tmp_path / "run", command="train"):
+        found = look(tmp_path / "run")
+    assert (found.state, found.at_work, found.step, found.total_steps) == ("running", True, 1, 10)
+    assert found.selection is not None
+    assert found.dollars == 0.75
+
+
+def test_an_unknown_price_is_no_zero(tmp_path: Path) -> None:
+    """F11"""
+    write(tmp_path / "run", started(), spent(5, 5, dollars=None))
+    assert look(tmp_path / "run").dollars is None
+
+
+@pytest.mark.parametrize("log", [b"", b"\n", b"no JSON\n", b"\xff\xfe\n\n\n", b'{"version": 1}\n', b"half a line"])
+def test_a_log_of_anything_is_a_row(tmp_path: Path, log: bytes) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/events.jsonl").write_bytes(log)
+    assert look(tmp_path / "run").state == "broken off"
+
+
+def test_a_damaged_run_says_why_and_hides_no_other(tmp_path: Path) -> None:
+    write(tmp_path / "good", started(), committed(0))
+    event = committed(0)
+    write(tmp_path / "bad", type(event)({key: value for key, value in event.record.items() if key != "val_n"}))
+    glances, catalogue = Glances(Followers()), Catalogue(tmp_path)
+    bad, good = (glances.look(entry) for entry in catalogue.runs())
+    assert (bad.state, good.state) == ("damaged", "broken off")
+    assert "val_n" in bad.trouble
+
+
+def test_an_end_with_a_summary_of_anything_is_a_row(tmp_path: Path) -> None:
+    from skillopt.events import RunEnded
+
+    for number, summary in enumerate(
+        (
+            {"selection": 5},
+            {"selection": {"seed": 1}},
+            {"total_usage": {"target": {}}},
+            {"test": {"seed": {"x": 1}, "best": {"y": 1}}},
+        )
+    ):
+        write(tmp_path / f"run{number}", RunEnded("improved", "", summary))
+        assert look(tmp_path / f"run{number}").state == "damaged"
+    write(tmp_path / "early", RunEnded("provider_failed", "no", {"state": "provider_failed"}))
+    assert look(tmp_path / "early").state == "provider_failed"
+
+
+def test_a_new_end_is_seen(tmp_path: Path) -> None:
+    from skillopt.events import RunEnded
+
+    entry = write(tmp_path / "run", started(), RunEnded("interrupted", "", {}))
+    glances = Glances(Followers())
+    assert glances.look(entry).state == "interrupted"
+    write(tmp_path / "run", started(), RunEnded("improved", "", {}))
+    assert glances.look(entry).state == "improved"

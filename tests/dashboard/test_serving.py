@@ -1,0 +1,155 @@
+"""The live page at an address: streams that tell of a training as it goes, and an end at once."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import shutil
+import socket
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Thread
+from urllib.parse import urlsplit
+
+import pytest
+from tests.dashboard.test_following import write
+from tests.support.records import committed, started
+
+from skillopt.dashboard.serving import Dashboard
+from skillopt.errors import RunDirectoryError, UsageError
+from skillopt.events import RunEnded
+from skillopt.run.lock import locked
+
+TOKEN = "a-token-that-nobody-guesses"
+
+
+class Served:
+    """A live page that answers in a thread of its own, and connections to it."""
+
+    def __init__(self, directory: Path, closing: ExitStack, **options: str) -> None:
+        given = {"host": "127.0.0.1", "port": 0, "token": None, **options}
+        self.dashboard = Dashboard(directory, **given)  # type: ignore[arg-type]
+        self._closing = closing
+
+    def ask(self, path: str, method: str = "GET") -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection(urlsplit(self.dashboard.url).netloc, timeout=30)
+        self._closing.callback(connection.close)
+        connection.request(method, path)
+        return self._closing.enter_context(connection.getresponse())
+
+
+@contextmanager
+def served(directory: Path, **options: str) -> Generator[Served]:
+    with ExitStack() as closing:
+        found = Served(directory, closing, **options)
+        thread = Thread(target=found.dashboard.serve)
+        thread.start()
+        try:
+            yield found
+        finally:
+            found.dashboard.stop()
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def messages(response: http.client.HTTPResponse) -> Iterator[str]:
+    """Read a stream message by message, each with its lines."""
+    lines: list[str] = []
+    while line := response.readline().decode():
+        if line == "\n":
+            yield "".join(lines)
+            lines = []
+        else:
+            lines.append(line)
+
+
+def until(stream: Iterator[str], words: str) -> str:
+    return next(message for message in stream if words in message)
+
+
+def test_a_stream_tells_of_a_run_that_works_is_killed_starts_again_and_ends(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    write(run, started(), committed(0))
+    with served(tmp_path) as page:
+        response = page.ask("/runs/run/events")
+        assert response.getheader("content-type", "").startswith("text/event-stream")
+        stream = messages(response)
+        assert "broken off" in until(stream, "badge")
+        with locked(run, command="train"):
+            write(run, started(), committed(0), committed(1))
+            assert "Step 1 of 10 is done" in until(stream, "running")
+        until(stream, "broken off")
+        with locked(run, command="train"):
+            write(run, started(total_steps=20))
+            until(stream, "The run has begun.")
+            write(run, committed(0), RunEnded("improved", "good", {}))
+        until(stream, "Ended: improved.")
+        (run / "history.json").write_text("[]", "utf-8")
+        until(stream, "event: changed")
+        shutil.rmtree(run)
+        until(stream, "directory is gone")
+
+
+def test_the_list_tells_that_it_has_changed(tmp_path: Path) -> None:
+    with served(tmp_path) as page:
+        stream = messages(page.ask("/events"))
+        until(stream, "from here on")
+        write(tmp_path / "one", started())
+        until(stream, "event: changed")
+        with locked(tmp_path / "one", command="train"):
+            until(stream, "event: changed")
+
+
+def test_it_ends_at_once_with_open_streams(tmp_path: Path) -> None:
+    write(tmp_path / "run", started())
+    with served(tmp_path) as page:
+        streams = [messages(page.ask("/runs/run/events")) for _ in range(5)]
+        for stream in streams:
+            until(stream, "from here on")
+        page.dashboard.stop()
+        assert [list(stream) for stream in streams] == [[]] * 5
+
+
+def test_a_stream_is_not_opened_by_a_question_for_its_head(tmp_path: Path) -> None:
+    with served(tmp_path) as page:
+        response = page.ask("/events", "HEAD")
+        assert (response.status, response.read()) == (200, b"")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::", "example.org"])
+def test_where_other_machines_can_ask_a_token_is_needed(tmp_path: Path, host: str) -> None:
+    with pytest.raises(UsageError, match="there is no token"):
+        Dashboard(tmp_path, host=host, port=0, token=None)
+
+
+def test_a_short_token_is_refused_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has 6 characters") as error:
+        Dashboard(tmp_path, host="0.0.0.0", port=0, token="secret")
+    assert "secret" not in str(error.value).replace("import secrets", "").replace("secrets.token_urlsafe", "")
+
+
+def test_a_port_in_use_and_an_address_of_another_machine_are_said_in_words(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(UsageError, match=rf"127\.0\.0\.1, port {port}: Address already in use"):
+            Dashboard(tmp_path, host="127.0.0.1", port=port, token=None)
+    with pytest.raises(UsageError, match=r"nothing can answer at 192\.0\.2\.7"):
+        Dashboard(tmp_path, host="192.0.2.7", port=0, token=TOKEN)
+
+
+def test_a_place_that_is_no_directory_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="is no directory"):
+        Dashboard(tmp_path / "none", host="127.0.0.1", port=0, token=None)
+
+
+def test_with_a_token_the_address_answers_once_it_was_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with served(tmp_path, token=TOKEN) as page:
+        assert TOKEN not in page.dashboard.url
+        assert page.ask("/").status == 401
+        welcome = page.ask(f"/?token={TOKEN}")
+        assert (welcome.status, welcome.getheader("location")) == (303, "/")
+        assert page.ask(f"/nowhere?token={TOKEN}x").status == 401
+    printed = "".join(capfd.readouterr())
+    assert TOKEN not in printed
+    assert not re.search(r"GET|token", printed)

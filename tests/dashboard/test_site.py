@@ -1,0 +1,44 @@
+"""What every handler works with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from skillopt.dashboard.catalogue import Catalogue
+from skillopt.dashboard.channel import News
+from skillopt.dashboard.site import Channels, run_crumbs, site_over
+
+
+def asked(run: str) -> Request:
+    return Request({"type": "http", "path_params": {"run": run}, "headers": []})
+
+
+def test_a_run_is_found_by_its_id_alone(runs: Path) -> None:
+    site = site_over(Catalogue(runs))
+    assert site.entry(asked("first~run")).name == "first/run"
+    assert site.files(asked("first~run")).records
+    for wrong in ("first/run", "..", "", "first~run/", "FIRST~RUN"):
+        with pytest.raises(HTTPException, match="no such run"):
+            site.entry(asked(wrong))
+
+
+def test_the_way_to_a_page_begins_at_the_list(runs: Path) -> None:
+    entry = site_over(Catalogue(runs)).entry(asked("first~run"))
+    assert [(crumb.title, crumb.url) for crumb in run_crumbs(entry)] == [
+        ("Runs", "/"),
+        ("first/run", "/runs/first~run"),
+    ]
+
+
+def test_all_who_look_at_the_same_page_share_a_channel() -> None:
+    channels = Channels()
+    one = channels.named("run a", lambda: News("", ""))
+    assert channels.named("run a", lambda: News("", "")) is one
+    assert channels.named("run b", lambda: News("", "")) is not one
+    for number in range(100):
+        channels.named(f"run {number}", lambda: News("", ""))
+    assert channels.named("run a", lambda: News("", "")) is not one

@@ -162,6 +162,14 @@ def test_suggestions_that_a_rewrite_was_written_from_are_not_lost() -> None:
     assert "not_applied" not in told([BASELINE, record(1, **STEP, edits={"suggested": 4, "over_budget": 4})])
 
 
+def test_what_the_budget_leaves_out_is_a_limit_only_where_nothing_goes_in() -> None:
+    """F117: an edit that would make the skill too large is over budget as well."""
+    assert "not_applied" not in told([BASELINE, record(1, **STEP, edits={"applied": 4, "over_budget": 11})])
+    found = told([BASELINE, record(1, **STEP, edits={"applied": 0, "over_budget": 3})])
+    assert "Of 3 edits none went into a candidate (3 over_budget: " in found["not_applied"].text
+    assert "skill.max_tokens" in found["not_applied"].advice
+
+
 def test_a_budget_of_nothing_is_said_to_be_the_reason() -> None:
     """The optimizer is not asked for edits that no step may make."""
     found = told([BASELINE, record(1, **{**STEP, "n_edits_proposed": 0}, edit_budget=0)])

@@ -82,6 +82,8 @@ def test_edits_show_the_budget_and_what_became_of_them() -> None:
     assert set(labels(axes)) == {"applied, accepted", "applied, not accepted", "proposed", "budget (learning rate)"}
     bars = [[(bar.get_center()[0], bar.get_height()) for bar in container] for container in axes.containers]  # type: ignore[attr-defined]
     assert bars == [[(1, 2)], [(2, 2)]], "what has no height has no edge either"
+    (axes,) = plot_edits(replace(COURSE, points=COURSE.points[:2])).axes
+    assert "applied, not accepted" not in labels(axes), "what there is not needs no word"
 
 
 def test_the_words_say_what_is_counted() -> None:

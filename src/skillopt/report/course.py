@@ -149,9 +149,7 @@ def followed(points: tuple[StepPoint, ...], record: Record) -> tuple[StepPoint, 
     """
     point = step_point(record)
     gated: Sequence[int] = record.get("gated_steps") or ()
-    judged = frozenset(gated) - {point.step}
-    earlier = (replace(one, verdict=point.verdict) if one.step in judged else one for one in points)
-    return (*(earlier if judged else points), point)
+    return (*(replace(one, verdict=point.verdict) if one.step in gated else one for one in points), point)
 
 
 def dollars(course: Course, role: Role) -> tuple[float, ...]:

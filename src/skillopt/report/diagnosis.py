@@ -173,7 +173,9 @@ def _not_applied(records: Sequence[Record], summary: Record) -> Finding | None:
         states.update(record.get("edits", {}))
     lost = {name: n for name, n in states.items() if n and name in _NOT_APPLIED}
     applied = states["applied"] + states["suggested"]
-    if not lost or sum(lost.values()) <= applied or _went_well(records):
+    # What the budget leaves out is what it is for, unless nothing else goes in.
+    refused = sum(lost.values()) - (lost.get("over_budget", 0) if applied else 0)
+    if not lost or refused <= applied or _went_well(records):
         return None
     reasons = sorted(lost.items(), key=lambda item: (-item[1], item[0]))[:_MOST_READ_TOGETHER]
     why = "; ".join(f"{count} {name}: {_NOT_APPLIED[name][0]}" for name, count in reasons)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.dashboard.conftest import Visit
 
-from skillopt.dashboard.catalogue import Catalogue, RunEntry, no_directory, stamp_of
+from skillopt.dashboard.catalogue import Catalogue, RunEntry, no_directory, stamp_of, stamps_of
 from skillopt.errors import RunDirectoryError
 
 NAMES = some.text(some.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -84,6 +84,37 @@ def test_a_reader_is_kept_until_the_files_of_its_run_change(runs: Path, tmp_path
     (tmp_path / "run/history.json").write_text("[]", "utf-8")
     assert catalogue.files(entry) is not reader
     assert catalogue.files(entry).records == ()
+
+
+def test_a_reader_is_made_anew_when_the_end_of_its_run_is_logged_and_when_it_starts_again(
+    runs: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(runs / "first/run", tmp_path / "run")
+    log = run / "events.jsonl"
+    start, *_, end = lines = log.read_bytes().splitlines(keepends=True)
+    # The summary is written ahead of the event that the run has ended.
+    log.write_bytes(b"".join(lines[:-1]))
+    catalogue = Catalogue(tmp_path)
+    (entry,) = catalogue.runs()
+    assert catalogue.files(entry).summary is None
+    with log.open("ab") as file:
+        file.write(end)
+    ended = catalogue.files(entry)
+    assert ended.summary is not None
+    with log.open("ab") as file:
+        file.write(start)
+    assert catalogue.files(entry).summary is None
+    going_on = catalogue.files(entry)
+    with log.open("ab") as file:
+        file.write(lines[1])
+    assert catalogue.files(entry) is going_on
+
+
+def test_a_log_that_cannot_be_read_makes_no_reader_stale(tmp_path: Path) -> None:
+    make(tmp_path / "run")
+    (tmp_path / "run/events.jsonl").unlink()
+    (tmp_path / "run/events.jsonl").mkdir()
+    assert stamps_of(tmp_path / "run") == stamps_of(tmp_path / "run")
 
 
 def test_no_more_readers_are_kept_than_fit(runs: Path, tmp_path: Path) -> None:

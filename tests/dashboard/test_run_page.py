@@ -14,6 +14,7 @@ from tests.support.bench import OpenBench
 from tests.support.markup import parsed
 from tests.support.records import committed, edit, started
 
+from skillopt.dashboard.catalogue import stamps_of
 from skillopt.events import Warned
 from skillopt.run.lock import locked
 
@@ -33,6 +34,21 @@ def test_a_finished_run_shows_what_it_came_to(runs: Path, visit: Visit) -> None:
     assert re.findall(r'href="/runs/first~run/steps/(\d+)"', html) == [str(step) for step in range(STEPS, -1, -1)]
     numbers = json.loads(re.findall(r'id="numbers">(.*?)</script>', html, re.DOTALL)[0])
     assert numbers["steps"] == list(range(STEPS + 1))
+
+
+def test_what_a_run_came_to_is_shown_once_its_end_is_logged(
+    runs: Path, tmp_path: Path, visit: Visit
+) -> None:
+    log = shutil.copytree(runs / "first/run", tmp_path / "run") / "events.jsonl"
+    *lines, end = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines))
+    page = visit(tmp_path)
+    before = stamps_of(tmp_path / "run")
+    assert "What it came to" not in page.get("/runs/run").text
+    with log.open("ab") as file:
+        file.write(end)
+    assert "What it came to" in page.get("/runs/run").text
+    assert stamps_of(tmp_path / "run") != before
 
 
 def test_a_page_has_one_heading_landmarks_and_a_way_past_them(runs: Path, visit: Visit) -> None:

@@ -17,6 +17,8 @@ from threading import Lock
 from typing import Final, TypeAlias
 
 from skillopt.errors import RunDirectoryError
+from skillopt.report.event_reading import END_BYTES, is_at_work
+from skillopt.report.reading import DirectoryReader
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import safe_name
 
@@ -29,11 +31,12 @@ _MOST_READERS: Final = 16
 """Readers that are kept, the last used: each may hold a long history."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
-WATCHED = ("history.json", "summary.json", "config.yaml", "ledger.csv", "best_skill.md", "split_manifest.json",
-            "steps", "skills", "slow_update", "meta_skill")  # fmt: skip
+_WATCHED = ("history.json", "summary.json", "config.yaml", "ledger.csv", "best_skill.md", "split_manifest.json",
+             "steps", "skills", "slow_update", "meta_skill")  # fmt: skip
 """Files whose change makes a reader stale, and directories that gain a file: what a reader keeps comes out of them."""
 
-_Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
+Stamps: TypeAlias = tuple[tuple[int, int] | bool | None, ...]
+"""Equal as long as what a reader keeps of a run is what stands in its files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Catalogue:
         self._clock = clock
         self._lock = Lock()
         self._listed: tuple[float, dict[str, RunEntry]] | None = None
-        self._readers: OrderedDict[str, tuple[_Stamp, RunFiles]] = OrderedDict()
+        self._readers: OrderedDict[str, tuple[Stamps, RunFiles]] = OrderedDict()
 
     def runs(self) -> tuple[RunEntry, ...]:
         """Return the runs that are there now, by name."""
@@ -80,15 +83,15 @@ class Catalogue:
         Raises:
             RunDirectoryError: If the run is no longer there.
         """
-        stamp = tuple(stamp_of(entry.directory / name) for name in WATCHED)
+        stamps = stamps_of(entry.directory)
         with self._lock:
             kept = self._readers.get(entry.id)
-            if kept is not None and kept[0] == stamp:
+            if kept is not None and kept[0] == stamps:
                 self._readers.move_to_end(entry.id)
                 return kept[1]
         files = RunFiles(entry.directory)
         with self._lock:
-            self._readers[entry.id] = (stamp, files)
+            self._readers[entry.id] = (stamps, files)
             self._readers.move_to_end(entry.id)
             while len(self._readers) > _MOST_READERS:
                 self._readers.popitem(last=False)
@@ -148,6 +151,19 @@ def stamp_of(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def stamps_of(directory: Path) -> Stamps:
+    """Return what changes when anything does that a reader of a run keeps.
+
+    An end counts once it is logged, which is behind its summary; a new start makes that summary an old one, and may
+    write nothing else for long.
+    """
+    try:
+        at_work = is_at_work(DirectoryReader(directory).content(LOG_NAME, last=END_BYTES) or b"")
+    except RunDirectoryError:
+        at_work = None
+    return (*(stamp_of(directory / name) for name in _WATCHED), at_work)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:

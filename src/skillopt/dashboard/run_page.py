@@ -10,7 +10,7 @@ from typing import TypedDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from skillopt.dashboard.catalogue import WATCHED, RunEntry, stamp_of
+from skillopt.dashboard.catalogue import RunEntry, stamps_of
 from skillopt.dashboard.channel import News, stream
 from skillopt.dashboard.downloads import offered
 from skillopt.dashboard.live_part import LivePart, live_part
@@ -162,4 +162,4 @@ def _live(site: Site, entry: RunEntry) -> _Live:
 
 def _look(site: Site, entry: RunEntry) -> News:
     html = site.rendering.text("live.html.jinja", **_live(site, entry))
-    return News(html, repr([stamp_of(entry.directory / name) for name in WATCHED]))
+    return News(html, repr(stamps_of(entry.directory)))

@@ -60,7 +60,9 @@ def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "runs/loop").symlink_to(tmp_path / "runs/loop")
     (tmp_path / "runs/borrowed").mkdir()
     (tmp_path / "runs/borrowed/events.jsonl").symlink_to(tmp_path / "outside/events.jsonl")
-    assert [entry.name for entry in Catalogue(tmp_path / "runs").runs()] == ["inside", "own"]
+    found = Catalogue(tmp_path / "runs").runs()
+    assert [entry.name for entry in found] == ["inside", "own"]
+    assert {entry.directory for entry in found} == {(tmp_path / "runs/inside").resolve()}
 
 
 def test_new_runs_appear_and_removed_ones_go_without_a_new_start(tmp_path: Path) -> None:

@@ -64,6 +64,15 @@ def test_a_link_out_of_the_run_is_not_followed(runs: Path, tmp_path: Path, visit
     assert "secret of the house" not in answer.text
 
 
+def test_files_of_a_run_that_a_link_within_the_directory_leads_to_are_sent(
+    runs: Path, tmp_path: Path, visit: Visit
+) -> None:
+    shutil.copytree(runs / "first/run", tmp_path / "run")
+    (tmp_path / "also").symlink_to(tmp_path / "run", target_is_directory=True)
+    answer = visit(tmp_path).get("/runs/also/files/history.json")
+    assert answer.content == (tmp_path / "run/history.json").read_bytes()
+
+
 def test_what_is_offered_is_there(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "history.json").write_text("[]", "utf-8")
     assert [name for name, _ in offered(tmp_path, measured=False)] == ["report.html", "history.json"]

@@ -138,7 +138,7 @@ class Catalogue:
         # A plain name has no `~`, so that no two runs get the same id.
         plain = all(_PLAIN.fullmatch(part) for part in parts)
         shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        return RunEntry("~".join(parts) if plain else f"~{safe_name(repr(name))}", shown, directory)
+        return RunEntry("~".join(parts) if plain else f"~{safe_name(repr(name))}", shown, directory.resolve())
 
 
 def stamp_of(path: Path) -> tuple[int, int] | None:

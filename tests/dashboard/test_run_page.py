@@ -36,9 +36,7 @@ def test_a_finished_run_shows_what_it_came_to(runs: Path, visit: Visit) -> None:
     assert numbers["steps"] == list(range(STEPS + 1))
 
 
-def test_what_a_run_came_to_is_shown_once_its_end_is_logged(
-    runs: Path, tmp_path: Path, visit: Visit
-) -> None:
+def test_what_a_run_came_to_is_shown_once_its_end_is_logged(runs: Path, tmp_path: Path, visit: Visit) -> None:
     log = shutil.copytree(runs / "first/run", tmp_path / "run") / "events.jsonl"
     *lines, end = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(lines))

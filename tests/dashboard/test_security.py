@@ -114,3 +114,17 @@ def test_no_cookie_is_made_up(runs: Path, cookie: str) -> None:
     client = TestClient(application(runs, token=TOKEN), base_url="http://127.0.0.1")
     headers: dict[str, str] = {"cookie": cookie.encode("latin-1")}  # type: ignore[dict-item]
     assert client.get("/", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "other", ['prefs={"theme":"dark"}', "a[b]=c", "said=hello world", "name=d\xfcnn", "odd", "=", ';"', 'open="']
+)
+def test_what_other_programs_of_this_host_keep_as_cookies_shuts_nobody_out(
+    runs: Path, visit: Visit, other: str
+) -> None:
+    page = visit(runs, token=TOKEN)
+    ours = page.get(f"/?token={TOKEN}", follow_redirects=False).headers["set-cookie"].partition(";")[0]
+    client = TestClient(application(runs, token=TOKEN), base_url="http://127.0.0.1")
+    for line in (f"{other}; {ours}", f"{ours}; {other}", f"{other};{ours}"):
+        headers: dict[str, str] = {"cookie": line.encode("latin-1")}  # type: ignore[dict-item]
+        assert client.get("/", headers=headers).status_code == 200, line

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -98,13 +97,12 @@ class Guard:
         return answer
 
     def _cookie_of(self, headers: Headers) -> str:
+        """Return our cookie; what other programs of this host left beside it may be anything, and hides it not."""
         for line in headers.getlist("cookie"):
-            try:
-                found = SimpleCookie(line).get(self._cookie_name)
-            except CookieError:
-                continue
-            if found is not None:
-                return found.value
+            for pair in line.split(";"):
+                name, _, value = pair.partition("=")
+                if name.strip() == self._cookie_name:
+                    return value.strip()
         return ""
 
 

@@ -56,6 +56,18 @@ def test_the_chart_has_a_line_for_each_run_and_no_word_of_any_data(browser: Test
         assert line[len(records) :] == [None] * (len(numbers["steps"]) - len(records))
 
 
+def test_a_number_of_a_step_in_a_file_makes_no_page_large(runs: Path, tmp_path: Path) -> None:
+    for name in "ab":
+        shutil.copytree(runs / "first/run", tmp_path / name)
+    records = read_json(tmp_path / "a/history.json")
+    records[-1]["step"] = 10**7
+    (tmp_path / "a/history.json").write_text(json.dumps(records), "utf-8")
+    page = page_of(open_site(tmp_path), "/compare?run=a&run=b")
+    numbers = json.loads(next(one.text for one in page.named("script") if one.attributes.get("id") == "numbers"))
+    assert numbers["steps"] == [*range(len(records)), 10**7]
+    assert [len(line) for line in numbers["current"]] == [len(records) + 1] * 2
+
+
 def test_scores_stand_as_counts_and_flips_lead_to_the_tasks(browser: TestClient, both: Path) -> None:
     """F93."""
     page = page_of(browser, "/compare?run=a&run=c")

@@ -137,14 +137,17 @@ def _value(value: Any) -> str:
 
 
 def _numbers(compared: Sequence[Compared]) -> dict[str, JsonValue]:
-    """Return the numbers of the chart, one list a run and a number or null for each step: no word of any data."""
-    last = max((one.steps[-1] for one in compared if one.steps), default=0)
+    """Return the numbers of the chart, one list a run and a number or null for each step: no word of any data.
+
+    The steps are those that some run has: how many there are is not left to a number in a file.
+    """
+    steps = sorted({step for one in compared for step in one.steps})
     lines: list[JsonValue] = []
     for one in compared:
         known = dict(zip(one.steps, one.current, strict=True))
-        lines.append([known.get(step) for step in range(last + 1)])
+        lines.append([known.get(step) for step in steps])
     return {
-        "steps": list(range(last + 1)),
+        "steps": [*steps],
         "letters": [one.letter for one in compared],
         "current": lines,
     }

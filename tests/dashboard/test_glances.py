@@ -12,6 +12,7 @@ from tests.support.records import committed, spent, started
 from skillopt.dashboard.catalogue import Catalogue
 from skillopt.dashboard.following import Followers
 from skillopt.dashboard.glances import Glance, Glances, Shares
+from skillopt.events import RunEnded
 from skillopt.run.lock import locked
 
 
@@ -42,6 +43,28 @@ def test_of_an_ended_run_the_whole_log_is_not_read(runs: Path, monkeypatch: pyte
 
     monkeypatch.setattr(Followers, "look", fails)
     assert look(runs / "first/run").state
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_log_that_is_the_same_is_not_read_again_however_many_runs_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, ended: bool
+) -> None:
+    end = [RunEnded("interrupted", "", {})] if ended else []
+    entry = write(tmp_path / "run", started(), committed(0), spent(5, 5), committed(1), *end)
+    glances = Glances(Followers())
+    first = glances.look(entry)
+
+    def fails(*_: object, **__: object) -> None:
+        raise AssertionError("it was read")
+
+    with monkeypatch.context() as nothing:
+        nothing.setattr(Followers, "look", fails)
+        nothing.setattr("skillopt.dashboard.glances.read_events", fails)
+        assert glances.look(entry) == first
+        with locked(tmp_path / "run", command="train"):
+            assert glances.look(entry).at_work is not ended
+    write(tmp_path / "run", started(), committed(0), committed(2))
+    assert glances.look(entry).step == 2
 
 
 def test_a_run_at_work_says_how_far_it_is(tmp_path: Path) -> None:
@@ -77,8 +100,6 @@ def test_a_damaged_run_says_why_and_hides_no_other(tmp_path: Path) -> None:
 
 
 def test_an_end_with_a_summary_of_anything_is_a_row(tmp_path: Path) -> None:
-    from skillopt.events import RunEnded
-
     for number, summary in enumerate(
         (
             {"selection": 5},
@@ -94,8 +115,6 @@ def test_an_end_with_a_summary_of_anything_is_a_row(tmp_path: Path) -> None:
 
 
 def test_a_new_end_is_seen(tmp_path: Path) -> None:
-    from skillopt.events import RunEnded
-
     entry = write(tmp_path / "run", started(), RunEnded("interrupted", "", {}))
     glances = Glances(Followers())
     assert glances.look(entry).state == "interrupted"

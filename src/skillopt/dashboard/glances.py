@@ -1,14 +1,14 @@
 """A run at a glance: the row that the list of runs has of it.
 
 Of a run that has ended the first and the last line of its log say all, so that a long log is not read through; another
-one is followed.
+one is followed. Of either what a row shows is kept for as long as the log is the same.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -25,8 +25,8 @@ _AN_END: Final = 2**18
 """Bytes in which the last line of an ended run's log begins."""
 _A_BEGINNING: Final = 2**14
 """Bytes in which its first line ends."""
-_MOST_ENDS: Final = 2_000
-"""Ends that are remembered."""
+_MOST_KEPT: Final = 2_000
+"""Runs of which what a row shows is kept."""
 
 _Record: TypeAlias = Mapping[str, Any]
 
@@ -87,39 +87,46 @@ class Glances:
     def __init__(self, followers: Followers) -> None:
         self._followers = followers
         self._lock = Lock()
-        self._ends: OrderedDict[str, tuple[tuple[int, int], LiveRun]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[tuple[int, int], LiveRun]] = OrderedDict()
 
     def look(self, entry: RunEntry) -> Glance:
         """Return a run at a glance; one that cannot be read says why, and hides no other."""
         try:
-            end = self._end(entry)
-            return _glance(entry, self._followers.look(entry) if end is None else seen(entry, end))
+            return _glance(entry, self._seen(entry))
         except RunDirectoryError as error:
             return Glance(entry, "damaged", trouble=error.message)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             return Glance(entry, "damaged", trouble=f"{LOG_NAME} holds what no run writes: {error!r}")
 
-    def _end(self, entry: RunEntry) -> LiveRun | None:
-        """Return how a run began and ended; None where it has not ended."""
-        path = entry.directory / LOG_NAME
-        stamp = stamp_of(path)
-        if stamp is None:
-            return None
+    def _seen(self, entry: RunEntry) -> Seen:
+        stamp = stamp_of(entry.directory / LOG_NAME)
         with self._lock:
-            known = self._ends.get(entry.id)
-        if known is not None and known[0] == stamp:
-            return known[1]
-        last = read_events(path, _last_line(path)).events
-        if not last or not isinstance(last[-1].event, RunEnded):
-            return None
-        first = read_events(path, START, most=_A_BEGINNING).events
-        started = next((one.event for one in first if isinstance(one.event, RunStarted)), None)
-        end = LiveRun(started=started, ended=last[-1].event, at=last[-1].at)
-        with self._lock:
-            self._ends[entry.id] = (stamp, end)
-            while len(self._ends) > _MOST_ENDS:
-                self._ends.popitem(last=False)
-        return end
+            kept = self._kept.get(entry.id)
+        if kept is not None and kept[0] == stamp:
+            return seen(entry, kept[1])
+        end = None if stamp is None else _end(entry.directory / LOG_NAME)
+        found = self._followers.look(entry) if end is None else seen(entry, end)
+        if stamp is not None:
+            with self._lock:
+                self._kept[entry.id] = (stamp, _what_a_row_shows(found.live))
+                self._kept.move_to_end(entry.id)
+                while len(self._kept) > _MOST_KEPT:
+                    self._kept.popitem(last=False)
+        return found
+
+
+def _what_a_row_shows(live: LiveRun) -> LiveRun:
+    return replace(live, stages=(), points=live.points[-1:], edits=(), warnings=())
+
+
+def _end(path: Path) -> LiveRun | None:
+    """Return how a run began and ended, by its log; None where it has not ended."""
+    last = read_events(path, _last_line(path)).events
+    if not last or not isinstance(last[-1].event, RunEnded):
+        return None
+    first = read_events(path, START, most=_A_BEGINNING).events
+    started = next((one.event for one in first if isinstance(one.event, RunStarted)), None)
+    return LiveRun(started=started, ended=last[-1].event, at=last[-1].at)
 
 
 def _last_line(path: Path) -> Position:

@@ -12,7 +12,7 @@ from tests.dashboard.conftest import open_site
 from tests.support.markup import Page, parsed
 
 from skillopt.dashboard.rendering import run_url
-from skillopt.report.optimizer_calls import call, calls
+from skillopt.report.optimizer_calls import call, calls, sizes
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,18 @@ def rows(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("query", [{}, {"step": 2}, {"stage": "reflect"}, {"step": 4, "stage": "slow_update"}])
 def test_the_calls_that_are_asked_for_are_listed(browser: TestClient, eventful: Path, query: dict[str, str]) -> None:
-    expected = calls(eventful, step=int(query["step"]) if "step" in query else None, stage=query.get("stage", ""))
+    expected = [
+        line
+        for line in calls(eventful, step=int(query["step"]) if "step" in query else None)
+        if line.place.stage == query.get("stage", line.place.stage)
+    ]
     page = page_of(browser, run_url("run", "calls", **query))
     assert rows(page) == [f"/runs/run/calls/{line.key}" for line in expected[:50]]
     assert f"{len(expected)} call" in page.text
+    long = sizes(eventful, expected[:50])
+    cells = [one.text for one in page.named("td")]
+    assert cells[2::4] == [f"{long[line.key].asked:,}" for line in expected[:50]]
+    assert cells[3::4] == [f"{long[line.key].said:,}" for line in expected[:50]]
 
 
 def test_a_call_shows_what_was_asked_and_what_was_said(browser: TestClient, eventful: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.runs import contents, read_json
 
 from skillopt.errors import RunDirectoryError
-from skillopt.report.optimizer_calls import call, calls
+from skillopt.report.optimizer_calls import call, calls, sizes
 from skillopt.report.run_files import RunFiles
 from skillopt.run.evidence import EvidenceStore
 
@@ -27,7 +27,6 @@ def test_every_reply_of_the_run_is_there_by_its_place(eventful: Path) -> None:
         (line.stage, line.step, line.index, line.attempt) for line in told
     )
     assert calls(eventful, step=2) == tuple(one for one in found if one.place.step == 2) != ()
-    assert calls(eventful, stage="select") == tuple(one for one in found if one.place.stage == "select") != ()
     assert calls(eventful, step=999) == ()
 
 
@@ -39,13 +38,40 @@ def test_they_stand_in_the_order_of_the_method(eventful: Path) -> None:
 
 
 def test_a_reply_is_told_word_for_word_with_what_it_answers(eventful: Path) -> None:
-    line = calls(eventful, step=1, stage="reflect")[0]
+    line = next(one for one in calls(eventful, step=1) if one.place.stage == "reflect")
     found = call(eventful, line.key)
     assert found is not None and found.line == line
     skill = (eventful / "skills" / "skill_v0000.md").read_text("utf-8")
     assert any(skill.strip() in message.content for message in found.messages)
     patch = read_json(next((eventful / "steps" / "step_0001" / "patches").iterdir()))
     assert patch["reasoning"] in found.reply.text
+
+
+def test_to_list_them_reads_nothing_of_what_was_asked_and_said(eventful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns: set[str] = set()
+
+    class Watched(sqlite3.Connection):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.set_authorizer(self.note)
+
+        @staticmethod
+        def note(action: int, _: str | None, column: str | None, *__: object) -> int:
+            if action == sqlite3.SQLITE_READ and column:
+                columns.add(column)
+            return sqlite3.SQLITE_OK
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    found = calls(eventful)
+    assert "key" in columns
+    assert not columns & {"request", "reply"}
+    long = sizes(eventful, found[:2])
+    assert set(long) == {line.key for line in found[:2]}
+    with sqlite3.connect(eventful / "evidence.sqlite") as connection:
+        for key, size in long.items():
+            (texts,) = connection.execute("SELECT request, reply FROM replies WHERE key = ?", (key,))
+            assert (size.asked, size.said) == tuple(map(len, texts))
+    connection.close()
 
 
 def alone(eventful: Path, tmp_path: Path) -> Path:
@@ -100,6 +126,7 @@ def test_what_a_run_at_work_or_a_kill_left_in_the_log_is_read_and_left_there(eve
 
 def test_without_evidence_or_with_a_link_out_there_is_none(eventful: Path, tmp_path: Path) -> None:
     assert calls(tmp_path) == ()
+    assert sizes(tmp_path, calls(eventful)) == {}
     (tmp_path / "evidence.sqlite").symlink_to(eventful / "evidence.sqlite")
     assert calls(tmp_path) == () and call(tmp_path, "0" * 64) is None
 

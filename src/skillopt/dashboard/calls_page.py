@@ -8,7 +8,7 @@ from starlette.responses import Response
 from skillopt.dashboard.numbers import number
 from skillopt.dashboard.rendering import Crumb, page_number, paged, run_url
 from skillopt.dashboard.site import not_found, run_crumbs, site_of
-from skillopt.report.optimizer_calls import call, calls
+from skillopt.report.optimizer_calls import call, calls, sizes
 
 
 def calls_page(request: Request) -> Response:
@@ -18,14 +18,15 @@ def calls_page(request: Request) -> Response:
     files = site.catalogue.files(entry)
     step, stage = number(request.query_params.get("step", "")), request.query_params.get("stage", "")
     found = calls(files.directory, step=step)
-    shown = [line for line in found if not stage or line.place.stage == stage]
+    shown = paged([line for line in found if not stage or line.place.stage == stage], page_number(request))
     return site.rendering.page(
         request,
         "calls.html.jinja",
         title="Prompts and replies",
         crumbs=run_crumbs(entry),
         run=entry,
-        calls=paged(shown, page_number(request)),
+        calls=shown,
+        sizes=sizes(files.directory, shown.items),
         asked={"step": "" if step is None else str(step), "stage": stage},
         stages={one: one.replace("_", " ") for one in dict.fromkeys(line.place.stage for line in found)},
     )

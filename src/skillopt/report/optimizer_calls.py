@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from skillopt.errors import RunDirectoryError
 from skillopt.models.base import ChatReply
@@ -34,13 +34,17 @@ class CallLine:
         key: What it is found by.
         role: Who was asked.
         place: Where in the run.
-        asked: Characters of what was asked, as it is recorded.
-        said: Characters of the reply, as it is recorded.
     """
 
     key: str
     role: str
     place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class CallSize:
+    """How long a recorded reply is and what it answers, in characters, as they are recorded."""
+
     asked: int
     said: int
 
@@ -54,26 +58,42 @@ class Call:
     reply: ChatReply
 
 
-def calls(directory: Path, *, step: int | None = None, stage: str = "") -> tuple[CallLine, ...]:
+def calls(directory: Path, *, step: int | None = None) -> tuple[CallLine, ...]:
     """Return the recorded replies of a run, in the order of the method; none where there is no evidence.
+
+    What was asked and said is not read for it: of a long run that is more than a page can wait for.
 
     Args:
         directory: The run directory, without links.
         step: Only those of a step, and of what followed it at an epoch's end; None for all.
-        stage: Only those of a stage; "" for all.
 
     Raises:
         RunDirectoryError: If the evidence cannot be read.
     """
-    asked = " AND ".join(["1", *(["step = ?"] if step is not None else []), *(["stage = ?"] if stage else [])])
-    values = [value for value in (step, stage or None) if value is not None]
+    asked, values = ("", ()) if step is None else (" WHERE step = ?", (step,))
     with _opened(directory) as connection:
         if connection is None:
             return ()
-        rows = connection.execute(
-            f"SELECT key, {_PLACE}, length(request), length(reply) FROM replies WHERE {asked}", values
-        ).fetchall()
-    return tuple(sorted((CallLine(row[0], row[1], Place(*row[2:7]), row[7], row[8]) for row in rows), key=_in_order))
+        rows = connection.execute(f"SELECT key, {_PLACE} FROM replies{asked}", values).fetchall()
+    return tuple(sorted(map(_line, rows), key=_in_order))
+
+
+def sizes(directory: Path, lines: Sequence[CallLine]) -> Mapping[str, CallSize]:
+    """Return how long each of some replies is and what it answers, by its key.
+
+    Raises:
+        RunDirectoryError: If the evidence cannot be read.
+    """
+    with _opened(directory) as connection:
+        if connection is None:
+            return {}
+        wanted = f"SELECT key, length(request), length(reply) FROM replies WHERE key IN ({','.join('?' * len(lines))})"
+        rows = connection.execute(wanted, [line.key for line in lines]).fetchall()
+    return {key: CallSize(asked, said) for key, asked, said in rows}
+
+
+def _line(row: tuple[Any, ...]) -> CallLine:
+    return CallLine(row[0], row[1], Place(*row[2:7]))
 
 
 def _in_order(line: CallLine) -> tuple[int, int, int, str, int, int]:
@@ -93,14 +113,12 @@ def call(directory: Path, key: str) -> Call | None:
     with _opened(directory) as connection:
         if connection is None:
             return None
-        row = connection.execute(
-            f"SELECT key, {_PLACE}, length(request), length(reply), request, reply FROM replies WHERE key = ?", (key,)
-        ).fetchone()
+        row = connection.execute(f"SELECT key, {_PLACE}, request, reply FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
-        line = CallLine(row[0], row[1], Place(*row[2:7]), row[7], row[8])
+        line = _line(row)
         try:
-            return Call(line, request_from_json(row[9], line.place).messages, reply_from_json(row[10]))
+            return Call(line, request_from_json(row[7], line.place).messages, reply_from_json(row[8]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise _unreadable(directory, f"a reply in it is damaged: {type(error).__name__}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,26 @@ def test_a_run_at_work_says_how_far_it_is(tmp_path: Path) -> None:
     assert (found.state, found.at_work, found.step, found.total_steps) == ("running", True, 1, 10)
     assert found.selection is not None
     assert found.dollars == 0.75
+
+
+def test_a_count_reads_alike_before_and_after_the_end_of_its_run(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "first/run", tmp_path / "run")
+    ended = look(tmp_path / "run")
+    log = tmp_path / "run/events.jsonl"
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+    going_on = look(tmp_path / "run")
+    assert ended.selection is not None
+    assert going_on.selection == ended.selection
+
+
+def test_tasks_that_were_not_measured_stand_beside_the_count(runs: Path, tmp_path: Path) -> None:
+    """F1"""
+    summary = json.loads((runs / "first/run/summary.json").read_text("utf-8"))
+    summary["test"]["best"] |= {"shown": "3/4 (75.0 %)", "unmeasured": 4}
+    write(tmp_path / "run", started(), RunEnded("improved", "", summary))
+    found = look(tmp_path / "run")
+    assert found.held_out is not None
+    assert found.held_out.best == "3/4 (75.0 %), 4 unmeasured"
 
 
 def test_an_unknown_price_is_no_zero(tmp_path: Path) -> None:

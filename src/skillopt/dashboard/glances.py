@@ -17,9 +17,10 @@ from skillopt.dashboard.catalogue import LOG_NAME, RunEntry, stamp_of
 from skillopt.dashboard.following import Followers, Seen, seen
 from skillopt.errors import RunDirectoryError
 from skillopt.events import RunEnded, RunStarted
+from skillopt.report.end_words import shown_scores
 from skillopt.report.event_reading import START, Position, read_events
 from skillopt.report.live_state import LiveRun
-from skillopt.report.live_words import dollars_of
+from skillopt.report.live_words import dollars_of, score_words
 
 _AN_END: Final = 2**18
 """Bytes in which the last line of an ended run's log begins."""
@@ -33,7 +34,7 @@ _Record: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What two skills solved on the same tasks: k/n in words, and each as a share."""
+    """What two skills solved on the same tasks: k/n in words with what was not measured, and the gain as a share."""
 
     seed: str
     best: str
@@ -167,13 +168,18 @@ def _selection(live: LiveRun, summary: _Record) -> Shares | None:
     if seed is None or now is None:
         return None
     gain = (now.best_solved - seed.current_solved) / now.tasks if now.tasks else None
-    return Shares(f"{seed.current_solved}/{seed.tasks}", f"{now.best_solved}/{now.tasks}", gain)
+    return Shares(_share(seed.current_solved, seed.tasks), _share(now.best_solved, now.tasks), gain)
+
+
+def _share(solved: int, tasks: int) -> str:
+    """Return k of n as an ended run's summary says it."""
+    return score_words("hard", solved / tasks if tasks else 0.0, solved, tasks)
 
 
 def _shares(split: _Record | None, gain: float | None) -> Shares | None:
     if not split or not split["seed"] or not split["best"]:
         return None
-    return Shares(str(split["seed"]["shown"]), str(split["best"]["shown"]), gain)
+    return Shares(shown_scores(split["seed"]), shown_scores(split["best"]), gain)
 
 
 def _dollars(live: LiveRun, summary: _Record) -> float | None:

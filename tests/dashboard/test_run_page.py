@@ -73,6 +73,21 @@ def test_what_followed_each_epoch_has_a_page(eventful: Path, visit: Visit) -> No
     assert "Longitudinal table" in html
 
 
+def test_where_nothing_is_to_follow_an_epoch_the_page_says_so(runs: Path, tmp_path: Path, visit: Visit) -> None:
+    run = shutil.copytree(runs / "first/run", tmp_path / "run")
+    config = (run / "config.yaml").read_text("utf-8")
+    for slow, meta, said in (
+        ("true", "false", "may follow"),
+        ("false", "true", "may follow"),
+        ("false", "false", "off"),
+    ):
+        text = re.sub(r"(use_slow_update): \w+", rf"\1: {slow}", config)
+        (run / "config.yaml").write_text(re.sub(r"(use_meta_skill): \w+", rf"\1: {meta}", text), "utf-8")
+        shown = parsed(visit(tmp_path).get("/runs/run/epochs").text).text
+        assert ("may follow" in shown, "both off" in shown) == (said == "may follow", said == "off")
+        assert "No epochs" not in shown
+
+
 def test_a_run_that_has_just_begun_has_a_page(tmp_path: Path, visit: Visit) -> None:
     write(tmp_path / "run")
     page = visit(tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -94,9 +94,15 @@ def epochs_page(request: Request) -> Response:
     """Return what followed each epoch: slow updates with what they changed, and the optimizer's memory."""
     site = site_of(request)
     entry = site.entry(request)
-    epochs = paged(epochs_of(site.catalogue.files(entry)), page_number(request), size=5)
+    files = site.catalogue.files(entry)
     return site.rendering.page(
-        request, "epochs.html.jinja", title="Between epochs", crumbs=run_crumbs(entry), run=entry, epochs=epochs
+        request,
+        "epochs.html.jinja",
+        title="Between epochs",
+        crumbs=run_crumbs(entry),
+        run=entry,
+        epochs=paged(epochs_of(files), page_number(request), size=5),
+        wanted=_wants_something_between_epochs(files),
     )
 
 
@@ -144,6 +150,13 @@ def _below(files: RunFiles, page: int) -> Below:
         course=course,
         charts=None if course is None else chart_data(course),
         steps=paged(rows[::-1], page) if rows else None,
+    )
+
+
+def _wants_something_between_epochs(files: RunFiles) -> bool:
+    asked: object = files.settings.get("optimizer")
+    return not isinstance(asked, dict) or any(
+        cast("Record", asked).get(name) is not False for name in ("use_slow_update", "use_meta_skill")
     )
 
 

@@ -49,6 +49,22 @@ def test_the_title_names_the_way_to_it_for_whoever_has_several_open(browser: Tes
     assert page_of(browser, "/runs/run/steps/2/edits/1").named("title")[0].text == "Edit 1 - Step 2 - run - SkillOpt"
 
 
+def test_an_edit_that_was_applied_looks_good_only_where_its_step_was_accepted(
+    browser: TestClient, eventful: Path
+) -> None:
+    seen: set[tuple[str, str]] = set()
+    for record in read_json(eventful / "history.json")[1:]:
+        report = read_json(eventful / f"steps/step_{record['step']:04d}/edit_apply_report.json")
+        for number, row in enumerate(report["edits"] if isinstance(report, dict) else report, start=1):
+            page = page_of(browser, f"/runs/run/steps/{record['step']}/edits/{number}")
+            verdict = next(one for one in page.named("span") if "verdict" in (one.attributes.get("class") or ""))
+            accepted = record["action"].startswith(("accept", "force_accept"))
+            good = "good" in (verdict.attributes["class"] or "")
+            assert good == (row["status"] == "applied" and accepted), (record["step"], number)
+            seen.add((row["status"], record["action"]))
+    assert {("applied", "reject")} < seen
+
+
 def test_it_leads_to_the_steps_beside_it(browser: TestClient, eventful: Path) -> None:
     steps = [0, *RunFiles(eventful).steps]
     for at, step in enumerate(steps):

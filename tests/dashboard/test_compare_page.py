@@ -68,6 +68,15 @@ def test_a_number_of_a_step_in_a_file_makes_no_page_large(runs: Path, tmp_path: 
     assert [len(line) for line in numbers["current"]] == [len(records) + 1] * 2
 
 
+def test_runs_without_any_score_have_a_chart_all_the_same(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "events.jsonl").write_text("", "utf-8")
+    page = page_of(open_site(tmp_path), "/compare?run=a&run=b")
+    numbers = json.loads(next(one.text for one in page.named("script") if one.attributes.get("id") == "numbers"))
+    assert (numbers["steps"], numbers["current"]) == ([0], [[None], [None]])
+
+
 def test_scores_stand_as_counts_and_flips_lead_to_the_tasks(browser: TestClient, both: Path) -> None:
     """F93."""
     page = page_of(browser, "/compare?run=a&run=c")

@@ -141,7 +141,7 @@ def _numbers(compared: Sequence[Compared]) -> dict[str, JsonValue]:
 
     The steps are those that some run has: how many there are is not left to a number in a file.
     """
-    steps = sorted({step for one in compared for step in one.steps})
+    steps = sorted({0, *(step for one in compared for step in one.steps)})
     lines: list[JsonValue] = []
     for one in compared:
         known = dict(zip(one.steps, one.current, strict=True))

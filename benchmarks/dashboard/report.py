@@ -17,7 +17,7 @@ from benchmarks.dashboard.live import updates
 from benchmarks.dashboard.serving import Serving, serving
 from benchmarks.dashboard.visiting import Visited, link, visits
 
-OF_MANY = ("list", "last page of the list", "run", "step", "skill")
+OF_MANY = ("list", "last page of the list", "run", "step", "skill", "calls", "compare")
 """Pages that are measured over a hundred runs of 200 steps."""
 OF_LARGE = ("run", "step", "tasks", "last page of the tasks", "task", "evaluation", "trajectory")
 """Pages that are measured over one run with 15,000 rollouts."""
@@ -97,6 +97,10 @@ async def _path(session: aiohttp.ClientSession, served: Serving, page: str) -> s
             return f"{run}/steps/7"
         case "skill":
             return f"{run}/skills"
+        case "calls":
+            return f"{run}/calls"
+        case "compare":
+            return "/compare?run=run-000&run=run-001"
         case "tasks":
             return f"{run}/tasks"
         case "last page of the tasks":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import tracemalloc
 import weakref
 from itertools import pairwise
 from pathlib import Path
@@ -93,6 +94,24 @@ def test_few_rows_are_kept_where_few_may_be(eventful: Path) -> None:
     small = HistoryReader(most_rows=20)
     assert small.history(RunFiles(eventful)) == HistoryReader().history(RunFiles(eventful))
     assert small.kept_rows <= 20
+
+
+def test_rows_that_are_kept_are_small(eventful: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(eventful, tmp_path / "copy")
+    for one in evaluations(RunFiles(copy)):
+        rows = [{"id": f"task-{number:05d}", "category": "of this kind", "hard": 1} for number in range(2000)]
+        write_json_atomically(copy / one.place / "results.json", rows)
+    reader = HistoryReader()
+    tracemalloc.start()
+    try:
+        for one in evaluations(RunFiles(copy)):
+            reader._read(copy, one.place)  # pyright: ignore[reportPrivateUsage]
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert reader.kept_rows == 2000 * len(evaluations(RunFiles(copy)))
+    assert kept / reader.kept_rows < 110
 
 
 @given(st.lists(OUTCOMES, max_size=12))

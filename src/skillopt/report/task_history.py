@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from sys import intern
 from threading import Lock
 from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakKeyDictionary
@@ -20,7 +21,6 @@ from pydantic import TypeAdapter
 from skillopt.report.evaluations import Evaluation, evaluations
 from skillopt.report.reading import DirectoryReader
 from skillopt.report.run_files import RunFiles
-from skillopt.report.stored_rows import Stored
 from skillopt.types import SplitName
 
 Outcome: TypeAlias = Literal["solved", "partly", "failed", "unmeasured"]
@@ -30,7 +30,10 @@ _MOST_ROWS: Final = 400_000
 """Rows that are kept over all runs: about 100 bytes each."""
 
 
-class _Row(Stored):
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a line needs of a row of a results.json (`RolloutRow`), small: there may be very many of them."""
+
     id: str
     category: str = ""
     hard: int | None = None
@@ -168,7 +171,9 @@ class HistoryReader:
             if kept is not None and kept[0] == stamp:
                 self._kept.move_to_end(path)
                 return kept[1]
-        rows = DirectoryReader(directory).value(f"{place}/results.json", _ROWS, ())
+        read = DirectoryReader(directory).value(f"{place}/results.json", _ROWS, ())
+        # A task comes up in many evaluations: its id is kept once.
+        rows = tuple(_Row(intern(row.id), intern(row.category), row.hard) for row in read)
         with self._lock:
             self._rows += len(rows) - len(self._kept.pop(path, (stamp, ()))[1])
             self._kept[path] = (stamp, rows)

@@ -91,6 +91,18 @@ def test_a_stream_tells_of_a_run_that_works_is_killed_starts_again_and_ends(tmp_
         until(stream, "directory is gone")
 
 
+def test_a_stream_tells_that_the_rest_has_changed_once_an_end_is_logged(runs: Path, tmp_path: Path) -> None:
+    log = shutil.copytree(runs / "first/run", tmp_path / "run") / "events.jsonl"
+    *lines, end = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines))
+    with served(tmp_path) as page:
+        stream = messages(page.ask("/runs/run/events"))
+        until(stream, "from here on")
+        with log.open("ab") as file:
+            file.write(end)
+        until(stream, "event: changed")
+
+
 def test_the_list_tells_that_it_has_changed(tmp_path: Path) -> None:
     with served(tmp_path) as page:
         stream = messages(page.ask("/events"))

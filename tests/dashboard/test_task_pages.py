@@ -16,6 +16,7 @@ from tests.dashboard.conftest import open_site
 from tests.support.markup import Page, parsed
 from tests.support.runs import read_json
 
+from skillopt.report.evaluations import evaluations
 from skillopt.report.run_files import RunFiles
 from skillopt.report.task_history import HistoryReader, RunHistory
 from skillopt.run.step_files import write_rollouts
@@ -182,6 +183,25 @@ def test_a_trajectory_shows_the_messages_the_score_and_the_feedback(browser: Tes
         assert row["fail_reason"] in page.text
         assert ("solved" if row["hard"] else "failed") in page.text
         assert f"/runs/run/task?id={row['id']}" in links(page, "task")
+
+
+def test_a_trajectory_leads_to_the_skill_that_the_target_read(browser: TestClient, eventful: Path) -> None:
+    found: dict[str, str] = {}
+    for one in evaluations(RunFiles(eventful)):
+        row = read_json(eventful / one.place / "results.json")[0]
+        page = ask(browser, "trajectory", of=one.place, task=row["id"], repeat=row["repeat"])
+        if "Skill that it read" in page.text:
+            facts = next(at for at, element in enumerate(page.elements) if element.text == "Skill that it read")
+            found[one.place] = next(
+                element.attributes["href"] or "" for element in page.elements[facts:] if element.tag == "a"
+            )
+            assert browser.get(found[one.place]).status_code == 200
+    assert found["selection_eval_baseline"] == found["test_eval_baseline"] == "/runs/run/skills?to=0"
+    assert found["steps/step_0001/rollout"] == "/runs/run/skills?to=0"
+    assert found["steps/step_0003/rollout"] == "/runs/run/skills?to=2"
+    assert found["steps/step_0001/selection_eval"] == "/runs/run/steps/1#update"
+    assert found["test_eval"] == "/runs/run/skills?to=best"
+    assert not [place for place in found if place.startswith("slow_update")]
 
 
 @pytest.mark.parametrize("repeat", ["99", "x", "-1"])

@@ -13,12 +13,14 @@ from starlette.responses import Response
 from skillopt.dashboard.numbers import number_in_query
 from skillopt.dashboard.rendering import Crumb, page_number, paged, run_url
 from skillopt.dashboard.site import not_found, run_crumbs, site_of
+from skillopt.dashboard.skills_page import name_in_words
 from skillopt.report.evaluations import Evaluation, evaluation
 from skillopt.report.run_files import RunFiles
 from skillopt.report.stored_rows import RolloutRow
 from skillopt.report.task_history import TaskHistory
 from skillopt.run.trajectory_pages import read_trajectory_page
 from skillopt.text_files import plain
+from skillopt.types import Action
 
 _SPLITS: Final[Mapping[str, str]] = {"train": "training", "val": "selection", "test": "test"}
 
@@ -165,6 +167,7 @@ def trajectory_page(request: Request) -> Response:
         evaluation=one,
         row=rows[at],
         trajectory=None if page is None else read_trajectory_page(page),
+        skill=_skill_read(entry.id, files, one),
         place=at + 1,
         rows=len(rows),
         before=rows[at - 1] if at else None,
@@ -181,6 +184,21 @@ def _evaluation(request: Request, files: RunFiles) -> Evaluation:
     if found is None:
         raise not_found("This run has no such evaluation, or none yet.")
     return found
+
+
+def _skill_read(run: str, files: RunFiles, one: Evaluation) -> Crumb | None:
+    """Return where the skill stands that the target read; None where no page has just that one."""
+    if one.place.endswith("_baseline"):
+        return Crumb(name_in_words("0"), run_url(run, "skills", to=0))
+    if one.step is None:
+        return None if one.epoch is not None else Crumb(name_in_words("best"), run_url(run, "skills", to="best"))
+    if one.place.endswith(("/rollout", "/selection_eval_refresh")):
+        before = next((record for record in files.records if record.get("step") == one.step - 1), None)
+        if before is None or before.get("action") == Action.DEFERRED:  # The batch may have met edits that still waited.
+            return None
+        return Crumb(name_in_words(str(one.step - 1)), run_url(run, "skills", to=one.step - 1))
+    place = "lost" if "/draw_" in one.place else "update"
+    return Crumb(f"a candidate of step {one.step}", f"{run_url(run, 'steps', one.step)}#{place}")
 
 
 def _step_crumb(run: str, one: Evaluation) -> tuple[Crumb, ...]:

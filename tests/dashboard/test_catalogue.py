@@ -77,6 +77,15 @@ def test_new_runs_appear_and_removed_ones_go_without_a_new_start(tmp_path: Path)
     assert catalogue.find("new") is None
 
 
+def test_a_directory_that_takes_long_to_list_is_listed_less_often(tmp_path: Path) -> None:
+    make(tmp_path / "one")
+    times = iter([0.0, 3.0, 10.0, 62.0, 64.0, 65.0])
+    catalogue = Catalogue(tmp_path, clock=lambda: next(times))
+    assert len(catalogue.runs()) == 1
+    make(tmp_path / "two")
+    assert [len(catalogue.runs()) for _ in range(3)] == [1, 1, 2]
+
+
 def test_a_reader_is_kept_until_the_files_of_its_run_change(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "first/run", tmp_path / "run")
     catalogue = Catalogue(tmp_path)

@@ -27,6 +27,8 @@ LOG_NAME: Final = "events.jsonl"
 
 _LISTED_SECONDS: Final = 1.0
 """How long a listing is believed: a page of many parts, or many browsers, read the directory once."""
+_LISTED_TIMES: Final = 20
+"""So many times as long as it took, where that is longer: a large directory or a slow disk is not read all the time."""
 _MOST_READERS: Final = 16
 """Readers that are kept, the last used: each may hold a long history."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
@@ -98,11 +100,13 @@ class Catalogue:
         return files
 
     def _listing(self) -> dict[str, RunEntry]:
-        now = self._clock()
         with self._lock:
-            if self._listed is None or now - self._listed[0] > _LISTED_SECONDS:
+            began = self._clock()
+            if self._listed is None or began > self._listed[0]:
                 found = {entry.id: entry for entry in self._look()}
-                self._listed = (now, dict(sorted(found.items(), key=lambda pair: pair[1].name)))
+                ended = self._clock()
+                until = ended + max(_LISTED_SECONDS, _LISTED_TIMES * (ended - began))
+                self._listed = (until, dict(sorted(found.items(), key=lambda pair: pair[1].name)))
             return self._listed[1]
 
     def _look(self) -> Iterator[RunEntry]:

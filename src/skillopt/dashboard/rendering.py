@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from skillopt import __version__
+from skillopt.dashboard.numbers import number_in_query
 from skillopt.report.templating import page_environment
 
 _HERE = Path(__file__).parent
@@ -66,9 +67,8 @@ def paged(items: Sequence[_Item], number: int, *, size: int = PAGE_SIZE) -> Page
 
 
 def page_number(request: Request) -> int:
-    """Return the page that a query asks for; 1 where it names none."""
-    asked = request.query_params.get("page", "")
-    return int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else 1
+    """Return the page that a query asks for, from 1; 1 where it names none."""
+    return number_in_query(request, "page", default=1) or 1
 
 
 def with_query(request: Request, **changes: str | int | None) -> str:

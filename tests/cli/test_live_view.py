@@ -65,7 +65,7 @@ def test_below_them_stands_the_run_as_it_is(monkeypatch: pytest.MonkeyPatch) -> 
     text = on(monkeypatch, 200)
     assert "step 1/10 (epoch 1)" in text and "aggregate 1" in text
     assert "current 3/8 (37.5 %)" in text and "best    7/8 (87.5 %), step 3" in text
-    assert "2 calls (1 paid now), 1,234 tokens, $0.75" in text
+    assert "2 calls used, 1 paid now, 1,234 tokens, $0.75" in text
 
 
 @pytest.mark.parametrize("columns", [1, 10, 20, 40, 200])

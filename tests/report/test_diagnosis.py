@@ -103,6 +103,18 @@ async def test_a_split_that_is_too_small_to_show_anything(open_bench: OpenBench)
     assert "20 selection tasks" in found["few_tasks"].advice
 
 
+def test_a_small_split_is_no_limit_where_it_was_enough_to_gain_and_show_everything() -> None:
+    """F141: 16 tasks, none solved with the seed and all with the best skill, and so on held-out tasks."""
+    small = {**BASELINE, "val_n": 16}
+    perfect, half = (
+        record(1, **{**STEP, "best_step": 1, "best_score": score}, action="accept_new_best") for score in (1.0, 0.5)
+    )
+    shown = {"selection": changed(16, 0), "test": changed(32, 0)}
+    assert told([small, perfect], **shown) == {}
+    assert "few_tasks" in told([small, half], **shown)
+    assert "few_tasks" in told([small, perfect], selection=changed(2, 0), test=changed(1, 0))
+
+
 async def test_a_gain_that_does_not_carry_over(open_bench: OpenBench) -> None:
     """F40: the best on the selection split is no better on held-out tasks; and one task more may be chance."""
     found = await findings(open_bench(optimizer=optimizer(reflect=appends(rule(4), rule(0))), settings=TWO_STEPS))

@@ -122,6 +122,21 @@ async def test_a_gain_that_does_not_carry_over(open_bench: OpenBench) -> None:
     assert "better than the seed on 1 selection task, worse on 0; chance alone does that" in found["noise"].text
 
 
+@pytest.mark.parametrize(("seed", "delta", "found"), [(1.0, 0.0, False), (1.0, -0.25, True), (0.75, 0.0, True)])
+def test_held_out_tasks_that_the_seed_solves_all_show_no_gain_and_none_is_missed(
+    seed: float, delta: float, found: bool
+) -> None:
+    summary = {
+        "state": "improved",
+        "best_step": 1,
+        "selection_delta_hard": 0.5,
+        "test_delta_hard": delta,
+        "test": {"seed": {"hard": seed}},
+    }
+    kinds = [finding.kind for finding in diagnose([BASELINE, record(1, **STEP)], summary)]
+    assert ("not_held_out" in kinds) == found
+
+
 @pytest.mark.parametrize(
     ("selection", "test", "said"),
     [
@@ -140,6 +155,12 @@ def test_a_gain_is_judged_by_held_out_tasks_where_they_show_it(
     small = record(1, **STEP, action="accept_new_best", sign_test={"better": 1, "worse": 0, "p_value": 0.5})
     found = told([BASELINE, small], selection=selection, test=test)
     assert (said is None and "noise" not in found) or (said is not None and said in found["noise"].text)
+
+
+@pytest.mark.parametrize(("vetted_out", "found"), [(2, False), (3, True)])
+def test_edits_are_lost_where_more_of_them_stayed_out_than_went_in(vetted_out: int, found: bool) -> None:
+    records = [BASELINE, record(1, **STEP, edits={"applied": 2, "vetted_out": vetted_out})]
+    assert ("not_applied" in told(records)) == found
 
 
 def test_what_was_lost_on_the_way_is_no_limit_where_nothing_was_left_to_gain() -> None:

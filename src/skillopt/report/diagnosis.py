@@ -242,6 +242,8 @@ def _not_held_out(records: Sequence[Record], summary: Record) -> Finding | None:
     delta = summary.get("test_delta_hard")
     if delta is None or not summary["best_step"] or delta > 0:
         return None
+    if delta == 0 and summary["test"]["seed"]["hard"] == 1:  # Nothing was left to gain there.
+        return None
     return Finding(
         "not_held_out",
         f"The best skill gained {_points(summary['selection_delta_hard'])} on the selection split, which chose it, and "

@@ -19,6 +19,7 @@ from skillopt.events import Event, RunEnded, RunStarted, Warned
 from skillopt.models.retry import Retry
 from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import EndState
+from skillopt.run.run import Run
 from skillopt.run.setup import Setup, prepare
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Call, Fault, scripted
@@ -85,6 +86,25 @@ async def test_a_picture_that_cannot_be_drawn_is_one_warning(tmp_path: Path) -> 
     assert [message.partition(":")[0] for message in warnings if "png" in message] == [
         f"{PICTURE_NAME} could not be drawn"
     ]
+
+
+async def test_a_picture_that_cannot_be_drawn_nor_warned_of_ends_no_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk may be full by then; the end has been written."""
+
+    tried: list[str] = []
+
+    def warn(self: Run, message: str) -> None:
+        tried.append(message)
+        if PICTURE_NAME in message:
+            raise RunDirectoryError("events.jsonl cannot be written")
+
+    loaded = load_config(write_run(tmp_path), ["train.num_epochs=1", "report.picture=true"])
+    (tmp_path / "run" / PICTURE_NAME).mkdir(parents=True)
+    monkeypatch.setattr(Run, "warn", warn)
+    assert (await train(loaded)).state is EndState.IMPROVED
+    assert tried[-1].startswith(f"{PICTURE_NAME} could not be drawn")
 
 
 async def test_what_is_wrong_with_a_configuration_is_said_before_a_directory_is_made(tmp_path: Path) -> None:

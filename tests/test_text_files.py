@@ -103,6 +103,7 @@ HOSTILE = "a\x1b[31mb\rc\x07d\u202ee\ud800f\x9b2Jg\x7f\U000e0041"
 
 def test_foreign_text_loses_what_moves_a_cursor() -> None:
     assert plain(HOSTILE) == "a�[31mb�c�d�e�f�2Jg��"
+    assert plain("a\u2028b\u2029c\u202ed\u2066e") == "a�b�c�d�e", "no other line ends, no turned direction"
     assert plain("two\nlines\tand ünïcode 日本") == "two\nlines\tand ünïcode 日本"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,7 +78,8 @@ async def train(
     async with interruptible(), opening as run, trackers.watching(run.warn):
         outcome = await _train_or_stop(run)
         if illustrator.problem:
-            run.warn(illustrator.problem)
+            with suppress(SkillOptError):  # The log cannot be written either, and the end is on disk.
+                run.warn(illustrator.problem)
         return outcome
 
 

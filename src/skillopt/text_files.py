@@ -33,6 +33,8 @@ _written: ContextVar[set[str] | None] = ContextVar("written", default=None)
 _kept: ContextVar[frozenset[OpenedFile]] = ContextVar("kept", default=frozenset())
 
 _NOT_PLAIN_ASCII = re.compile(r"[^\n\t -~]")
+_MOVING = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
+"""Categories of characters that act on what shows them."""
 _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
 
 
@@ -165,7 +167,10 @@ def remove_partial_files(directory: Path) -> None:
 
 
 def plain(text: str) -> str:
-    """Return text from a task, a model or a file without control characters: it moves no cursor and sets no colour."""
+    """Return text from a task, a model or a file without control characters: it moves no cursor and sets no colour.
+
+    Nor does it turn the direction of what stands beside it, or begin a line but by a line end.
+    """
     return _replaced(text, lambda _: "\N{REPLACEMENT CHARACTER}")
 
 
@@ -188,10 +193,13 @@ def safe_name(identifier: str) -> str:
 
 
 def _replaced(text: str, replacement: Callable[[str], str]) -> str:
-    """Return the text with control and format characters and half surrogate pairs replaced; tabs and line ends stay."""
+    """Return the text without control and format characters and half surrogate pairs; tabs and line ends stay.
+
+    The two separators of lines and paragraphs that are no line ends are replaced as well.
+    """
 
     def judged(found: re.Match[str]) -> str:
-        return replacement(found[0]) if unicodedata.category(found[0]) in ("Cc", "Cf", "Cs") else found[0]
+        return replacement(found[0]) if unicodedata.category(found[0]) in _MOVING else found[0]
 
     return _NOT_PLAIN_ASCII.sub(judged, text)
 

@@ -104,7 +104,7 @@ def test_what_is_measured_ahead_of_a_training_is_not_paid_again_by_it(command: C
     assert "Paid now: 4 calls" in command("eval", config, "--split", "val", "--out", "run")[1]
     code, said, _ = command("train", config)
     assert code == 0
-    assert "  baseline 4/4  4 calls (0 paid now)" in said
+    assert "  baseline 4/4  4 calls used, 0 paid now" in said
 
 
 def test_a_second_skill_in_the_same_directory_makes_its_own_calls(command: Command, tmp_path: Path) -> None:

@@ -49,15 +49,22 @@ def test_the_six_stages_stand_in_their_order_each_as_far_as_it_is() -> None:
         "  update",
         "  gate",
         "selection (hard)",
-        "  current 4/8 (50.0 %)             ▂▄",
-        "  best    7/8 (87.5 %), step 3     ▂█",
-        "  train   25.0 %                   ▁",
-        "21 calls (20 paid now), 1,234 tokens, $0.75",
+        "  current  4/8 (50.0 %)             ▂▄",
+        "  best     7/8 (87.5 %), step 3     ▂█",
+        "  train    25.0 %                   ▁",
+        "21 calls used, 20 paid now, 1,234 tokens, $0.75",
         "limits.dollars $0.75 of $2.00 (38 %)",
         "limits.target.calls 20 of 40 (50 %)",
         "limits.minutes 0.2 of 10.0 (2 %)",
         "about 16 s left",
     ]
+
+
+def test_a_share_of_all_training_tasks_seen_is_not_called_that_of_the_batch() -> None:
+    drawn = committed(1, train_acc=0.0, sampling="unsolved", train_known_acc=0.75)
+    lines = plain_lines(known(STEP[0], STEP[1], drawn))
+    assert any(line.startswith("  all seen 75.0 %") for line in lines)
+    assert not any(line.startswith("  train") for line in lines)
 
 
 def test_a_terminal_without_unicode_gets_bars_and_sparklines_in_ascii() -> None:
@@ -80,9 +87,9 @@ def test_a_window_of_twenty_columns_shows_each_thing_whole() -> None:
         "current 4/8 ▂▄",
         "best 7/8 ▂█",
         "train 25.0 % ▁",
-        "21 calls (20 paid",
-        "now), 1,234 tokens,",
-        "$0.75",
+        "21 calls used, 20",
+        "paid now, 1,234",
+        "tokens, $0.75",
         "limits.dollars $0.75",
         "of $2.00 (38 %)",
         "limits.target.calls",
@@ -119,7 +126,7 @@ def test_a_stage_beside_the_six_is_shown_while_it_works() -> None:
 def test_another_metric_has_its_share_first_and_the_counts_beside_it() -> None:
     """F93"""
     lines = plain_lines(known(started(), committed(1, gate_metric="soft", current_score=0.5)))
-    assert any(line.startswith("  current 50.0 % (3/8)") for line in lines)
+    assert any(line.startswith("  current  50.0 % (3/8)") for line in lines)
     narrow = plain_lines(known(started(), committed(1, gate_metric="soft", current_score=0.5)), Window(30, 40))
     assert any(line.startswith("current 50.0 % ") for line in narrow)
 

@@ -64,8 +64,8 @@ def test_a_finished_step_and_each_of_its_edits_stay_on_the_screen(monkeypatch: p
 def test_below_them_stands_the_run_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     text = on(monkeypatch, 200)
     assert "step 1/10 (epoch 1)" in text and "aggregate 1" in text
-    assert "current 3/8 (37.5 %)" in text and "best    7/8 (87.5 %), step 3" in text
-    assert "2 calls (1 paid now), 1,234 tokens, $0.75" in text
+    assert "current  3/8 (37.5 %)" in text and "best     7/8 (87.5 %), step 3" in text
+    assert "2 calls used, 1 paid now, 1,234 tokens, $0.75" in text
 
 
 @pytest.mark.parametrize("columns", [1, 10, 20, 40, 200])

@@ -201,6 +201,15 @@ print(*sys.modules)"""
     assert HEAVY & set(result.stdout.split()) == set()
 
 
+def test_the_first_help_page_makes_no_classes_of_the_configuration() -> None:
+    """They take as long as all the rest of it."""
+    code = """import sys; from skillopt.cli.main import run
+for line in ("", "--help"): run(line.split())
+print(*sys.modules)"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pydantic" not in result.stdout.split()
+
+
 def test_a_terminal_without_unicode_gets_question_marks(tmp_path: Path) -> None:
     ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
     write_tiny_run(tmp_path / "työ")

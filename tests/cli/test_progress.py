@@ -79,7 +79,7 @@ def test_lines_tell_each_stage_that_counted_to_its_end(capsys: pytest.CaptureFix
         show(event)
     lines = capsys.readouterr().out.splitlines()[3:]
     assert lines == [
-        "  rollout 2/2  3 calls (2 paid now), 1,234 tokens, $0.75",
+        "  rollout 2/2  3 calls used, 2 paid now, 1,234 tokens, $0.75",
         "warning: careful",
         headline(committed(1)),
         "  - rejected: append: Write dates\ufffd[2J as ISO.",

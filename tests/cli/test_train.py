@@ -58,7 +58,7 @@ def test_a_finished_training_says_how_it_went(finished: Finished) -> None:
 def test_a_stage_is_told_with_its_last_call_counted(finished: Finished) -> None:
     """The baseline asks one call for each of the 8 selection tasks."""
     assert re.search(
-        r"^  baseline 8/8  8 calls \(8 paid now\), [\d,]+ tokens, \$0\.00$", finished.said[1], re.MULTILINE
+        r"^  baseline 8/8  8 calls used, 8 paid now, [\d,]+ tokens, \$0\.00$", finished.said[1], re.MULTILINE
     )
 
 
@@ -67,8 +67,8 @@ def test_the_same_command_again_pays_nothing(command: Command, tmp_path: Path) -
     first = command("train", config)
     again = command("train", config)
     assert first[0] == again[0] == 0
-    assert "(0 paid now)" not in first[1]
-    assert set(re.findall(r"\((\d+) paid now\)", again[1])) == {"0"}
+    assert " 0 paid now" not in first[1]
+    assert set(re.findall(r" (\d+) paid now", again[1])) == {"0"}
     ending = "improved: "
     assert first[1][first[1].index(ending) :] == again[1][again[1].index(ending) :]
 

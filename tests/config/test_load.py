@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
+from skillopt.config.describe import kind_of_field
+from skillopt.config.describe import settings as schema_settings
 from skillopt.config.dump import to_yaml
 from skillopt.config.load import LoadedConfig, load_config
+from skillopt.config.schema import Config
 from skillopt.config.validation import validate_section
 from skillopt.environments.base import EnvironmentSettings
 from skillopt.errors import ConfigError, UsageError
@@ -28,6 +31,42 @@ def test_models_data_and_a_skill_are_enough(tmp_path: Path) -> None:
     config = load(tmp_path, MODELS + "env: {data_path: tasks.jsonl, skill_init: seed.md}").config
     assert config.model.target.name == "ollama:b"
     assert (config.train.num_epochs, config.train.batch_size, config.optimizer.learning_rate) == (4, 40, 8)
+
+
+SWITCH_WORDS = ("off", "no", "on", "yes")
+
+
+@pytest.mark.parametrize("word", ["off", "Off", '"off"'])
+def test_a_word_that_yaml_reads_as_a_truth_value_is_the_word_where_a_setting_has_it(tmp_path: Path, word: str) -> None:
+    in_file = load(tmp_path, MODELS + f"optimizer: {{rejection_memory: {word}}}\n").config
+    overridden = load(tmp_path, MODELS, f"optimizer.rejection_memory={word}").config
+    assert in_file.optimizer.rejection_memory == overridden.optimizer.rejection_memory == "off"
+    (tmp_path / "written.yaml").write_text(to_yaml(in_file), "utf-8")
+    assert load_config(tmp_path / "written.yaml").config == in_file, "and is written so that it reads back"
+
+
+def test_every_choice_with_such_a_word_takes_it_from_a_file_and_from_the_command_line(tmp_path: Path) -> None:
+    choices = {
+        ".".join(path): word
+        for path, field in schema_settings(Config)
+        for word in kind_of_field(field).choices
+        if word in SWITCH_WORDS
+    }
+    assert choices == {"optimizer.rejection_memory": "off"}, "a new one is tried by this test as well"
+    for key, word in choices.items():
+        section, _, name = key.rpartition(".")
+        shown = {row.key: row.value for row in load(tmp_path, MODELS, f"{key}={word}").resolved_table()}
+        assert shown[key].strip('"') == word
+        shown = {
+            row.key: row.value for row in load(tmp_path, MODELS + f"{section}: {{{name}: {word}}}").resolved_table()
+        }
+        assert shown[key].strip('"') == word
+
+
+def test_a_switch_that_is_no_choice_stays_a_truth_value(tmp_path: Path) -> None:
+    assert load(tmp_path, MODELS, "evaluation.use_gate=off").config.evaluation.use_gate is False
+    with pytest.raises(ConfigError, match="rejection_memory is true; it must be: one of run, epoch, off"):
+        load(tmp_path, MODELS, "optimizer.rejection_memory=on")
 
 
 def test_the_last_layer_wins_and_each_value_knows_whence_it_came(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from skillopt.config.secrets import (
     without_secrets,
 )
 from skillopt.errors import SkillOptError
+from skillopt.types import JsonValue
 
 HIDDEN_TEXT = "hunter2hunter2"
 SPELLINGS = [
@@ -122,6 +123,21 @@ def test_the_name_of_a_variable_is_welcome(name: str) -> None:
 )
 def test_a_key_pasted_in_place_of_a_variable_is_refused(name: str) -> None:
     assert list(found_secrets({"model": {"target": {"api_key_env": name}}}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "way"),
+    [
+        ({"trackers": {"mlflow": {"tracking_uri": "postgresql://me:pw@db/mlflow"}}}, "MLFLOW_TRACKING_URI"),
+        ({"trackers": {"mlflow": {"tracking_uri": "http://h/?token=abcdefgh"}}}, "MLFLOW_TRACKING_URI"),
+        ({"trackers": {"wandb": {"api_key": "x"}}}, "WANDB_API_KEY"),
+        ({"model": {"target": {"base_url": "http://me:pw@h/v1"}}}, "name the variable in api_key_env"),
+    ],
+)
+def test_who_wrote_a_key_is_told_where_it_belongs(settings: dict[str, JsonValue], way: str) -> None:
+    ((_, reason),) = found_secrets(settings)
+    assert way in reason
+    assert ("api_key_env" in reason) == ("model" in settings), "trackers have no such setting"
 
 
 def test_field_names_of_the_data_are_free() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import pytest
 
@@ -98,6 +99,14 @@ def test_an_environment_is_given_its_settings() -> None:
     assert validate_section(Settings, {"answer": "line"}, provenance=Provenance({})).answer == "line"
     with pytest.raises(ConfigError, match=r"env.split is not a key here: .*command line"):
         validate_section(Settings, {"split": "val"}, provenance=Provenance({}))
+
+
+def test_an_environment_is_given_the_words_that_yaml_reads_as_truth_values() -> None:
+    class Settings(EnvironmentSettings):
+        hints: Literal["yes", "no"] = "yes"
+
+    for written, meant in ((False, "no"), (True, "yes"), ("no", "no")):
+        assert validate_section(Settings, {"hints": written}, provenance=Provenance({})).hints == meant
 
 
 def test_the_nearest_word_is_named_only_if_it_is_near() -> None:

@@ -79,6 +79,11 @@ def test_nothing_known_is_a_part_too() -> None:
     assert (part.place, part.stages, part.scores, part.spent, part.news) == ("starting", (), (), "", "")
 
 
+def test_a_share_of_all_training_tasks_seen_is_not_called_that_of_the_batch() -> None:
+    drawn = committed(1, train_acc=0.0, sampling="unsolved", train_known_acc=0.75)
+    assert shown(started(), committed(0), drawn).scores[-1] == ("Training tasks seen so far", "75.0 %")
+
+
 def test_an_ended_run_of_the_product_says_its_scores(runs: Path) -> None:
     from skillopt.dashboard.catalogue import Catalogue
     from skillopt.dashboard.following import Followers

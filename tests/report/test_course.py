@@ -80,6 +80,7 @@ def test_a_course_of_unsolved_tasks_shows_all_that_were_seen() -> None:
     seen = {"sampling": "unsolved", "train_known_acc": 0.75}
     found = course([record(0), record(1, train_acc=0.0, **seen)], name="run")
     assert (found.points[1].train, found.trained_on) == (0.75, "seen so far")
+    assert found.points[1].trained_on == "seen so far"
     found = course([record(0), record(1, train_acc=0.5, sampling="all", train_known_acc=0.75)], name="run")
     assert (found.points[1].train, found.trained_on) == (0.5, "batch")
 

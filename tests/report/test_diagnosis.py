@@ -103,11 +103,38 @@ async def test_a_split_that_is_too_small_to_show_anything(open_bench: OpenBench)
     assert "20 selection tasks" in found["few_tasks"].advice
 
 
+def test_a_small_split_is_no_limit_where_it_was_enough_to_gain_and_show_everything() -> None:
+    """F141: 16 tasks, none solved with the seed and all with the best skill, and so on held-out tasks."""
+    small = {**BASELINE, "val_n": 16}
+    perfect, half = (
+        record(1, **{**STEP, "best_step": 1, "best_score": score}, action="accept_new_best") for score in (1.0, 0.5)
+    )
+    shown = {"selection": changed(16, 0), "test": changed(32, 0)}
+    assert told([small, perfect], **shown) == {}
+    assert "few_tasks" in told([small, half], **shown)
+    assert "few_tasks" in told([small, perfect], selection=changed(2, 0), test=changed(1, 0))
+
+
 async def test_a_gain_that_does_not_carry_over(open_bench: OpenBench) -> None:
     """F40: the best on the selection split is no better on held-out tasks; and one task more may be chance."""
     found = await findings(open_bench(optimizer=optimizer(reflect=appends(rule(4), rule(0))), settings=TWO_STEPS))
     assert "+25.0 points on the selection split, which chose it, and +0.0 points" in found["not_held_out"].text
     assert "better than the seed on 1 selection task, worse on 0; chance alone does that" in found["noise"].text
+
+
+@pytest.mark.parametrize(("seed", "delta", "found"), [(1.0, 0.0, False), (1.0, -0.25, True), (0.75, 0.0, True)])
+def test_held_out_tasks_that_the_seed_solves_all_show_no_gain_and_none_is_missed(
+    seed: float, delta: float, found: bool
+) -> None:
+    summary = {
+        "state": "improved",
+        "best_step": 1,
+        "selection_delta_hard": 0.5,
+        "test_delta_hard": delta,
+        "test": {"seed": {"hard": seed}},
+    }
+    kinds = [finding.kind for finding in diagnose([BASELINE, record(1, **STEP)], summary)]
+    assert ("not_held_out" in kinds) == found
 
 
 @pytest.mark.parametrize(
@@ -128,6 +155,12 @@ def test_a_gain_is_judged_by_held_out_tasks_where_they_show_it(
     small = record(1, **STEP, action="accept_new_best", sign_test={"better": 1, "worse": 0, "p_value": 0.5})
     found = told([BASELINE, small], selection=selection, test=test)
     assert (said is None and "noise" not in found) or (said is not None and said in found["noise"].text)
+
+
+@pytest.mark.parametrize(("vetted_out", "found"), [(2, False), (3, True)])
+def test_edits_are_lost_where_more_of_them_stayed_out_than_went_in(vetted_out: int, found: bool) -> None:
+    records = [BASELINE, record(1, **STEP, edits={"applied": 2, "vetted_out": vetted_out})]
+    assert ("not_applied" in told(records)) == found
 
 
 def test_what_was_lost_on_the_way_is_no_limit_where_nothing_was_left_to_gain() -> None:

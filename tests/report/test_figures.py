@@ -73,6 +73,7 @@ def test_scores_show_baseline_skill_and_what_the_gate_did() -> None:
     assert marks(axes, "rejected early: at most") == [(2, 50)]
     assert marks(axes, "slow update (filled: taken)") == [(3, 75)]
     current = next(line for line in axes.get_lines() if line.get_label() == "current skill, selection")
+    assert current.get_drawstyle() == "steps-post", "a skill counts from its step on"
     assert list(current.get_ydata()) == [25, 50, 50, 75]  # type: ignore[arg-type]
     assert [line.get_xdata()[0] for line in axes.get_lines() if line.get_gid() == "epoch bound"] == [2.5]  # type: ignore[index]
 

@@ -48,8 +48,10 @@ def test_a_run_that_ended_before_its_baseline_has_no_picture(tmp_path: Path) -> 
     assert illustrator.problem == ""
 
 
-def test_what_cannot_be_drawn_is_a_problem_and_no_error(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_a_problem_and_no_error_and_leaves_no_older_picture(tmp_path: Path) -> None:
+    (tmp_path / PICTURE_NAME).write_bytes(b"of an earlier start")
     illustrator = Illustrator(tmp_path)
     for event in (STARTED, StepCommitted({"step": 0}), RunEnded("improved", "", {"state": "improved"})):
         illustrator(event)
     assert illustrator.problem.startswith(f"{PICTURE_NAME} could not be drawn: KeyError")
+    assert not (tmp_path / PICTURE_NAME).exists()

@@ -26,9 +26,14 @@ def test_a_missing_score_is_no_zero(value: object, shown: str) -> None:
     assert percent(value) == shown
 
 
+def test_calls_that_were_paid_are_no_part_of_those_whose_replies_the_run_has_used() -> None:
+    """A reply that is of no use is paid, and one that came just now is used a moment later."""
+    assert spent_words(spent(1, 4)) == "2 calls used, 4 paid now, 1,234 tokens, $0.75"
+
+
 def test_an_unknown_price_stays_unknown() -> None:
     """F11"""
-    assert spent_words(spent(7, 2)) == "8 calls (2 paid now), 1,234 tokens, $0.75"
+    assert spent_words(spent(7, 2)) == "8 calls used, 2 paid now, 1,234 tokens, $0.75"
     assert spent_words(spent(7, 2, dollars=None)).endswith("price unknown")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
@@ -21,6 +23,17 @@ def drawn(title: str) -> Figure:
 def test_the_same_figure_is_the_same_bytes() -> None:
     assert png(drawn("a")) == png(drawn("a")) != png(drawn("b"))
     assert b"Software" not in png(drawn("a"))
+
+
+def test_the_picture_of_a_training_is_in_no_style_of_who_runs_it(
+    eventful: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course = RunFiles(eventful).course
+    before = draw(course, "told", simulated=True)
+    for setting, value in {"figure.facecolor": "black", "savefig.bbox": "tight", "text.usetex": True}.items():
+        monkeypatch.setitem(matplotlib.rcParams, setting, value)
+    assert draw(course, "told", simulated=True) == before
+    assert matplotlib.rcParams["figure.facecolor"] == "black", "and it is left to them"
 
 
 def test_a_character_that_the_font_lacks_is_no_warning() -> None:
@@ -52,6 +65,8 @@ def test_a_run_without_an_end_and_one_without_a_test_say_what_they_have(eventful
     files = RunFiles(eventful)
     assert files.summary is not None
     assert ending(files.course, None).startswith("no end is recorded after 8 steps")
+    one = replace(files.course, points=files.course.points[:2])
+    assert ending(one, None).startswith("no end is recorded after 1 step:")
     assert "held out" not in ending(files.course, {**files.summary, "test": {"seed": None, "best": None}})
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -179,3 +181,45 @@ def mlflow_store(directory: Path, experiment: str = "skillopt") -> str:
     uri = f"sqlite:///{directory / 'mlflow.db'}"
     MlflowClient(tracking_uri=uri).create_experiment(experiment, artifact_location=(directory / "artifacts").as_uri())
     return uri
+
+
+def asked_beyond_this_machine(tracker: str, run: Path) -> list[str]:
+    """Return whom a process of its own looks up or connects to while it tells a tracker of a run, but for this machine.
+
+    Libraries keep quiet to those who make them where they find that they are tested, so nothing says so there.
+
+    Args:
+        tracker: An expression that makes it, of the names that the script below knows.
+        run: The run directory; the home directory is its parent.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTEST_CURRENT_TEST")}
+    environment |= {"HOME": str(run.parent), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-W", "ignore", "-c", _WATCHED, str(run), tracker]
+    told = subprocess.run(command, env=environment, cwd=run.parent, check=True, capture_output=True, text=True)
+    return told.stdout.splitlines()
+
+
+_WATCHED = """
+import sys
+from pathlib import Path
+
+def watch(event, arguments):
+    if event == "socket.getaddrinfo":
+        print(arguments[0], flush=True)
+    elif event == "socket.connect" and isinstance(arguments[1], tuple):
+        print(arguments[1][0], flush=True)
+
+sys.addaudithook(watch)
+from tests.support.tracked import POINTS, a_start, an_end_with_files
+from skillopt.config.tracker_settings import MlflowSettings, WandbSettings
+from skillopt.trackers.mlflow_tracker import MlflowTracker
+from skillopt.trackers.told import Status
+from skillopt.trackers.wandb_tracker import WandbTracker
+
+run, tracker = Path(sys.argv[1]), eval(sys.argv[2])
+tracker.open(a_start(run), None, told=0)
+for point in POINTS:
+    tracker.log(point)
+tracker.end(an_end_with_files(run))
+tracker.close(Status.FINISHED)
+"""

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 from pytest_httpserver import HTTPServer
-from tests.support.tracked import POINTS, a_start, an_end_with_files, in_mlflow, mlflow_store
+from tests.support.tracked import (
+    POINTS,
+    a_start,
+    an_end_with_files,
+    asked_beyond_this_machine,
+    in_mlflow,
+    mlflow_store,
+)
 
 from skillopt.config.tracker_settings import MlflowSettings
 from skillopt.trackers.base import Opened
@@ -159,3 +166,8 @@ def test_a_run_that_is_open_is_used_and_left_open_unless_attach_is_false(run: Pa
     found = in_mlflow(uri, known)
     assert found.steps["loss"] == [(5, 1.0)]
     assert ("scores/best" in found.steps, "skillopt.state" in found.words) == (attach, attach)
+
+
+def test_those_who_make_mlflow_are_not_told_that_it_is_used(run: Path) -> None:
+    uri = f"sqlite:///{run / 'store.db'}"
+    assert asked_beyond_this_machine(f"MlflowTracker(MlflowSettings(tracking_uri={uri!r}))", run) == []

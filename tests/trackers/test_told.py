@@ -10,7 +10,9 @@ from tests.support.runs import read_json
 
 from skillopt.config.load import load_config
 from skillopt.events import RunStarted
-from skillopt.report.course import read_course, step_point
+from skillopt.report.course import step_point
+from skillopt.report.picture import PICTURE_NAME
+from skillopt.report.run_files import RunFiles
 from skillopt.trackers.told import Point, Status, as_text, end, point, start
 
 
@@ -31,7 +33,7 @@ def test_the_start_has_every_setting_but_those_of_trackers(eventful: Path) -> No
 
 def test_a_step_has_the_numbers_of_the_report_and_none_for_what_was_not_measured(eventful: Path) -> None:
     records = read_json(eventful / "history.json")
-    points = [point(step) for step in read_course(eventful).points]
+    points = [point(step) for step in RunFiles(eventful).course.points]
     assert [one.step for one in points] == [record["step"] for record in records]
     baseline, last, record = points[0].metrics, points[-1].metrics, records[-1]
     assert baseline["scores/best"] == records[0]["best_score"]
@@ -72,6 +74,12 @@ def test_an_end_has_its_state_counts_and_files(eventful: Path) -> None:
     assert found.picture is None and found.skills == found.files
 
 
+def test_a_picture_that_this_training_did_not_draw_is_not_sent(tmp_path: Path) -> None:
+    (tmp_path / PICTURE_NAME).write_bytes(b"of an earlier start")
+    assert end("improved", {}, tmp_path, step=1).picture is not None
+    assert end("improved", {}, tmp_path, step=1, drawn=False).picture is None
+
+
 def test_nothing_of_a_task_is_among_it(eventful: Path) -> None:
     summary = read_json(eventful / "summary.json")
     config = load_config(eventful / "config.yaml").config
@@ -81,7 +89,7 @@ def test_nothing_of_a_task_is_among_it(eventful: Path) -> None:
         [
             dict(given.settings),
             dict(given.tags),
-            [dict(point(step).metrics) for step in read_course(eventful).points],
+            [dict(point(step).metrics) for step in RunFiles(eventful).course.points],
             [dict(ended.words), dict(ended.numbers), list(ended.files)],
         ]
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.tracked import POINTS, a_start, an_end_with_files, in_wandb
+from tests.support.tracked import POINTS, a_start, an_end_with_files, asked_beyond_this_machine, in_wandb
 
 from skillopt.config.tracker_settings import WandbSettings
 from skillopt.errors import ConfigError
@@ -111,3 +111,7 @@ def test_without_a_login_nothing_is_asked_on_the_terminal(
     with pytest.raises(ConfigError, match=r"no key for Weights & Biases\nSet WANDB_API_KEY"):
         WandbTracker(WandbSettings(), wait=30).open(a_start(run), None, told=0)
     assert capfd.readouterr() == ("", "")
+
+
+def test_nobody_is_told_of_an_offline_run(run: Path) -> None:
+    assert asked_beyond_this_machine('WandbTracker(WandbSettings(mode="offline"), wait=30)', run) == []

@@ -17,6 +17,7 @@ from skillopt.config.load import load_config
 from skillopt.errors import FatalModelError, Interrupted, RunDirectoryError
 from skillopt.events import EpochStageCommitted, Event, RunEnded, RunStarted, StageStarted, StepCommitted, Warned
 from skillopt.interruption import Interruption, interruptible
+from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import EndState
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Fault
@@ -87,6 +88,20 @@ async def test_a_step_is_told_once_it_is_final(tmp_path: Path, choose: Choose) -
     assert [point.metrics["scores/best"] for point in sender._points] == [0.875, 1.0, 0.875]
     assert (store.ends, store.status) == ({"run-1": ["improved"]}, {"run-1": Status.FINISHED})
     assert warned == []
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+async def test_a_picture_is_sent_where_this_training_draws_one(tmp_path: Path, choose: Choose, drawn: bool) -> None:
+    """With `report.picture: false` one that is there is of an earlier start."""
+    choose(nothing)
+    trackers = trackers_of(tmp_path, f"report.picture={str(drawn).lower()}")
+    (tmp_path / "run" / PICTURE_NAME).write_bytes(b"of an earlier start")
+    trackers(STARTED)
+    async with trackers.watching([].append):
+        trackers(ENDED)
+    (sender,) = trackers._senders
+    assert sender._end is not None
+    assert (sender._end.picture is not None) == drawn
 
 
 async def test_an_end_in_the_middle_of_a_step_is_told_at_the_one_before(tmp_path: Path, choose: Choose) -> None:

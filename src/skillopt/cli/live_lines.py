@@ -137,12 +137,13 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
     best = score_words(standing.metric, standing.best, standing.best_solved, standing.tasks, roomy=roomy)
     if roomy:
         best = f"{best}, step {standing.best_step}"
+    trained = "train" if points[-1].trained_on == "batch" else "all seen"  # as in the line of a finished step
     yield Text(f"selection ({plain(str(standing.metric))})")
-    named = (("current", current), ("best", best), ("train", percent(train[-1]) if train else ""))
+    named = (("current", current), ("best", best), (trained, percent(train[-1]) if train else ""))
     for (name, score), one in zip(named, series, strict=True):
         if one:
             row = sparkline(one, low=low, high=high, ascii_only=window.ascii_only)
-            yield Text(f"  {name:<8}{score:<24} {row}" if roomy else f"{name} {score} {row}")
+            yield Text(f"  {name:<9}{score:<24} {row}" if roomy else f"{name} {score} {row}")
 
 
 def _spending(known: LiveRun, now: float) -> Iterator[str]:

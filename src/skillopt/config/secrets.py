@@ -78,7 +78,7 @@ def found_secrets(values: JsonValue, path: KeyPath = ()) -> Iterator[tuple[KeyPa
             if looks_secret(key):
                 yield inner, "a key or token stands where the name of a setting is meant"
             elif path != _FREE_NAMES and is_secret_name(key, section=inner[0]):
-                yield inner, "keys and tokens are read from the environment only; name the variable in api_key_env"
+                yield inner, f"keys and tokens are read from the environment only; {_way(inner)}"
             else:
                 yield from found_secrets(value, inner)
     elif isinstance(values, list):
@@ -156,11 +156,18 @@ def _reason(path: KeyPath, text: str) -> str:
             return ""
         return "it must be the name of an environment variable, such as OPENAI_API_KEY, never the key itself"
     if _USER_IN_URL.search(text) or (path[-1:] == ("base_url",) and _USER_IN_ADDRESS.match(text)):
-        return "an address must not hold a user name or password; name the key's variable in api_key_env"
+        return f"an address must not hold a user name or password; {_way(path)}"
     opaque = path[:1] == ("model",) and _OPAQUE_MODEL.search(text) is not None
     if _SECRET_SHAPE.search(text) or opaque or _secret_in_query(text):
-        return "it looks like a key or token; those are read from the environment only, by api_key_env"
+        return f"it looks like a key or token; those are read from the environment only; {_way(path)}"
     return ""
+
+
+def _way(path: KeyPath) -> str:
+    """Return how a key comes from the environment: a tracker's library reads variables of its own."""
+    if path[:1] == ("trackers",):
+        return "set the tracker's own variables, such as MLFLOW_TRACKING_URI, MLFLOW_TRACKING_USERNAME or WANDB_API_KEY"
+    return "name the variable in api_key_env"
 
 
 def _secret_in_query(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from skillopt.config.describe import Kind, kind_at, settings
+from skillopt.config.describe import Kind, kind_at, kind_of_field, nested_section, settings
 from skillopt.config.env_settings import EnvSettings
 from skillopt.config.provenance import KeyPath, Origin, Provenance
 from skillopt.config.public_keys import advice, value_to_write
@@ -24,6 +24,9 @@ SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
 _LIKE_ENOUGH = 60.0
 """Similarity, 0 to 100, from which another key or word is worth naming."""
+
+_SWITCHES: Mapping[bool, tuple[str, ...]] = {False: ("off", "no"), True: ("on", "yes")}
+"""Words that YAML reads as truth values."""
 
 _MODELS_EXAMPLE = """Name both models, each as provider:model, for example
   model:
@@ -50,7 +53,7 @@ def validated_config(values: Mapping[str, JsonValue], provenance: Provenance) ->
     """
     refuse_secrets(values, provenance)
     try:
-        return Config.model_validate(dict(values))
+        return Config.model_validate(_with_switches_as_words(values, Config))
     except ValidationError as error:
         details = error.errors(include_url=False)
     unnamed = [_path(detail) for detail in details if _is_missing_model(detail)]
@@ -81,7 +84,7 @@ def validate_section(
             with the section's own.
     """
     try:
-        return settings_class.model_validate(dict(values))
+        return settings_class.model_validate(_with_switches_as_words(values, settings_class))
     except ValidationError as error:
         details = error.errors(include_url=False)
     known = [(prefix, *path) for path in (*_known_keys(settings_class), *_known_keys(EnvSettings))]
@@ -129,6 +132,19 @@ def nearest_key(path: KeyPath, known: Sequence[KeyPath]) -> str:
     neighbours = {key[-1]: ".".join(key) for key in known if key[:-1] == path[:-1]}
     neighbour = nearest(path[-1], list(neighbours))
     return neighbours[neighbour] if neighbour else nearest(".".join(path), [".".join(key) for key in known])
+
+
+def _with_switches_as_words(values: Mapping[str, Any], section: type[BaseModel]) -> dict[str, Any]:
+    """Return values with words in place of truth values where a setting may be such a word, which YAML reads so."""
+    meant = dict(values)
+    for name, field in section.model_fields.items():
+        value, inner = values.get(name), nested_section(field)
+        if inner is not None and isinstance(value, dict):
+            meant[name] = _with_switches_as_words(value, inner)  # pyright: ignore[reportUnknownArgumentType]
+        elif isinstance(value, bool):
+            words = [word for word in kind_of_field(field).choices if word in _SWITCHES[value]]
+            meant[name] = words[0] if words else value
+    return meant
 
 
 def _problem(

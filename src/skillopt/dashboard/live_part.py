@@ -147,6 +147,7 @@ def _scores(live: LiveRun) -> Iterator[tuple[str, str]]:
     yield "Current skill", score_words(standing.metric, standing.current, standing.current_solved, standing.tasks)
     best = score_words(standing.metric, standing.best, standing.best_solved, standing.tasks)
     yield "Best skill", f"{best}, {f'step {standing.best_step}' if standing.best_step else 'the seed'}"
-    train = next((point.train for point in reversed(live.points) if point.train is not None), None)
-    if train is not None:
-        yield "Last training batch", percent(train)
+    last = live.points[-1] if live.points else None
+    if last is not None and last.train is not None:
+        name = "Last training batch" if last.trained_on == "batch" else "Training tasks seen so far"
+        yield name, percent(last.train)

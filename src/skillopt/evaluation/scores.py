@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.errors import EnvironmentLoadError
 from skillopt.types import Criterion, Rollout, Score
+
+if TYPE_CHECKING:
+    from skillopt.config.evaluation_settings import EvaluationSettings
 
 GateMetric: TypeAlias = Literal["hard", "soft", "mixed"] | Criterion
 """What the gate compares: the score, as `evaluation.gate_metric` spells it, or one criterion of it."""

@@ -9,12 +9,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from skillopt.errors import ModelError
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest
-from skillopt.models.prices import Prices
 from skillopt.models.retry import failed_attempts
 from skillopt.types import JsonValue, Place, Role, Usage
+
+if TYPE_CHECKING:
+    from skillopt.models.prices import Prices
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ ACCEPTED = frozenset({Action.ACCEPT.value, Action.ACCEPT_NEW_BEST.value, Action.
 StepVerdict: TypeAlias = Literal["accepted", "rejected", "waiting", "not judged"]
 """What became of a step's edits: `waiting` ones are gated with those of later steps (evaluation.gate_every)."""
 
+TrainedOn: TypeAlias = Literal["batch", "seen so far"]
+"""What the training score of a step is a share of: its batch, or all training tasks seen so far."""
+
 _OTHER_VERDICTS: Final[Mapping[str, StepVerdict]] = {
     Action.REJECT.value: "rejected",
     Action.DEFERRED.value: "waiting",
@@ -71,6 +74,7 @@ class StepPoint:
         applied: How many of them went into the candidate, one by one or as suggestions that it was written from.
         skill_tokens: Estimated tokens of the current skill.
         spent: What was used up to and with this step, by role.
+        trained_on: What `train` is a share of: the step's batch, or all training tasks seen so far.
     """
 
     step: int
@@ -88,6 +92,7 @@ class StepPoint:
     applied: int
     skill_tokens: int
     spent: Mapping[Role, Spent]
+    trained_on: TrainedOn = "batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ class Course:
     name: str
     metric: str
     points: tuple[StepPoint, ...]
-    trained_on: Literal["batch", "seen so far"] = "batch"
+    trained_on: TrainedOn = "batch"
     changed_by: Literal["edits", "rewrites"] = "edits"
 
     @property
@@ -136,7 +141,7 @@ def course(records: Sequence[Record], *, name: str) -> Course:
         name,
         str(records[0]["gate_metric"]),
         points,
-        trained_on="seen so far" if _drawn_from_unsolved(last) else "batch",
+        trained_on=points[-1].trained_on,
         changed_by="rewrites" if last.get("skill_update_mode") == "full_rewrite_minibatch" else "edits",
     )
 
@@ -169,6 +174,7 @@ def step_point(record: Record) -> StepPoint:
         KeyError, TypeError, AttributeError: If it lacks what every record has.
     """
     is_baseline = record["step"] == 0
+    trained_on: TrainedOn = "seen so far" if record.get("sampling") == "unsolved" else "batch"
     slow: Record | None = record.get("slow_update")
     return StepPoint(
         step=record["step"],
@@ -176,7 +182,7 @@ def step_point(record: Record) -> StepPoint:
         action=record["action"],
         reason=record["reason"],
         verdict="accepted" if record["action"] in ACCEPTED else _OTHER_VERDICTS.get(record["action"], "not judged"),
-        train=None if is_baseline else record["train_known_acc" if _drawn_from_unsolved(record) else "train_acc"],
+        train=None if is_baseline else record["train_acc" if trained_on == "batch" else "train_known_acc"],
         current=record["current_score"],
         best=record["best_score"],
         candidate=None if is_baseline else _candidate(record),
@@ -186,11 +192,8 @@ def step_point(record: Record) -> StepPoint:
         applied=_applied(record),
         skill_tokens=record["skill_tokens"],
         spent={role: _spent(record["total_usage"][role]) for role in ("target", "optimizer")},
+        trained_on=trained_on,
     )
-
-
-def _drawn_from_unsolved(record: Record) -> bool:
-    return record.get("sampling") == "unsolved"
 
 
 def _applied(record: Record) -> int:

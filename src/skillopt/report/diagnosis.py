@@ -18,6 +18,7 @@ from skillopt.report.course import Record
 from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips
 from skillopt.run.outcome import NEARLY_PERFECT
+from skillopt.types import SignTest
 
 RARE: Final = 0.05
 """A gain counts as shown if chance alone reaches it at most this often."""
@@ -77,7 +78,8 @@ def diagnose(
     """
     looks: tuple[Callable[[Sequence[Record], Record], Finding | None], ...] = (
         _no_training, _nearly_perfect, _unmeasured, _no_failures, _unreadable_replies, _no_edits, _not_applied,
-        _all_rejected, _coarse_gate, _few_tasks, _not_held_out, partial(_noise, selection=selection, test=test),
+        _all_rejected, _coarse_gate, partial(_few_tasks, selection=selection, test=test), _not_held_out,
+        partial(_noise, selection=selection, test=test),
     )  # fmt: skip
     return tuple(finding for look in looks if (finding := look(records, summary)) is not None)
 
@@ -219,10 +221,14 @@ def _coarse_gate(records: Sequence[Record], summary: Record) -> Finding | None:
     )
 
 
-def _few_tasks(records: Sequence[Record], summary: Record) -> Finding | None:
+def _few_tasks(
+    records: Sequence[Record], summary: Record, *, selection: Flips | None, test: Flips | None
+) -> Finding | None:
+    """F141: no limit where they were enough to gain nearly everything, and to show it."""
     tasks = records[0]["val_n"] // records[0]["val_passes"]["n"]
     needed = next(n for n in range(1, 64) if sign_test(n, 0).p_value <= RARE)
-    if tasks >= 4 * needed:
+    found = _gain(selection, test)
+    if tasks >= 4 * needed or (found is not None and found[0].p_value <= RARE and _went_well(records)):
         return None
     return Finding(
         "few_tasks",
@@ -236,6 +242,8 @@ def _not_held_out(records: Sequence[Record], summary: Record) -> Finding | None:
     delta = summary.get("test_delta_hard")
     if delta is None or not summary["best_step"] or delta > 0:
         return None
+    if delta == 0 and summary["test"]["seed"]["hard"] == 1:  # Nothing was left to gain there.
+        return None
     return Finding(
         "not_held_out",
         f"The best skill gained {_points(summary['selection_delta_hard'])} on the selection split, which chose it, and "
@@ -247,12 +255,10 @@ def _not_held_out(records: Sequence[Record], summary: Record) -> Finding | None:
 def _noise(
     records: Sequence[Record], summary: Record, *, selection: Flips | None, test: Flips | None
 ) -> Finding | None:
-    """On held-out tasks where they show a gain at all; else on the selection split, which flatters what it chose."""
-    held_out = test is not None and len(test.fixed) > len(test.broken)
-    changed, kind = (test, "held-out") if held_out else (selection, "selection")
-    if changed is None:
+    gain = _gain(selection, test)
+    if gain is None:
         return None
-    found = sign_test(len(changed.fixed), len(changed.broken))
+    found, kind = gain
     if found.p_value <= RARE:
         return None
     return Finding(
@@ -261,6 +267,13 @@ def _noise(
         f"chance alone does that with p = {found.p_value:.2g}.",
         "Measure both on more tasks before you trust it; `skillopt noise` says what the selection split can show.",
     )
+
+
+def _gain(selection: Flips | None, test: Flips | None) -> tuple[SignTest, str] | None:
+    """On held-out tasks where they show a gain at all; else on the selection split, which flatters what it chose."""
+    held_out = test is not None and len(test.fixed) > len(test.broken)
+    changed, kind = (test, "held-out") if held_out else (selection, "selection")
+    return None if changed is None else (sign_test(len(changed.fixed), len(changed.broken)), kind)
 
 
 def _percent(share: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from skillopt.events import EpochStageCommitted, Event, RunEnded, RunStarted, StepCommitted
@@ -45,3 +46,5 @@ class Illustrator:
             write_bytes_atomically(self._directory / PICTURE_NAME, picture)
         except Exception as error:  # noqa: BLE001 - the seam to the plotting library and the disk: a view ends no training
             self.problem = f"{PICTURE_NAME} could not be drawn: {type(error).__name__}: {error}".partition("\n")[0]
+            with suppress(OSError):  # That of an earlier start shows other numbers.
+                (self._directory / PICTURE_NAME).unlink(missing_ok=True)

@@ -48,11 +48,11 @@ def dollars_of(amounts: Mapping[str, float | None]) -> float | None:
 
 
 def spent_words(event: Spent) -> str:
-    """Return calls, tokens and dollars."""
+    """Return calls, tokens and dollars; more are paid than used where a reply was of no use, or is of none yet."""
     calls, paid, tokens = (sum(one.values()) for one in (event.used_calls, event.paid_calls, event.used_tokens))
     dollars = dollars_of(event.dollars)
     price = "price unknown" if dollars is None else f"${dollars:.2f}"
-    return f"{calls} calls ({paid} paid now), {tokens:,} tokens, {price}"
+    return f"{calls} calls used, {paid} paid now, {tokens:,} tokens, {price}"
 
 
 def limit_words(limit: LimitUse) -> str:

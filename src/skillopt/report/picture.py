@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from skillopt.report.course import Course
+from skillopt.report.end_words import counted
 from skillopt.report.figures import plot_dashboard
 
 if TYPE_CHECKING:
@@ -19,14 +20,18 @@ PICTURE_NAME = "training_dashboard.png"
 
 
 def draw(course: Course, told: str, *, simulated: bool) -> bytes:
-    """Return the picture of a training: scores, edits and spending on one page.
+    """Return the picture of a training: scores, edits and spending on one page, in the same style everywhere.
 
     Args:
         course: The training.
         told: How it ended, for the line below the title: `ending`.
         simulated: Whether its numbers say nothing of real models; the line begins with that.
     """
-    return png(plot_dashboard(course, note=noted(told, simulated=simulated)))
+    from matplotlib import style
+
+    # Not in the style of whoever runs the training, who may draw white on black, or need TeX for it.
+    with style.context("default"):
+        return png(plot_dashboard(course, note=noted(told, simulated=simulated)))
 
 
 def noted(told: str, *, simulated: bool) -> str:
@@ -42,8 +47,8 @@ def ending(course: Course, summary: Mapping[str, Any] | None) -> str:
         summary: What summary.json holds; None where no end is recorded.
     """
     if summary is None:
-        steps = course.points[-1].step
-        return f"no end is recorded after {steps} steps: the run is still going, or it was interrupted"
+        steps = counted(course.points[-1].step, "step")
+        return f"no end is recorded after {steps}: the run is still going, or it was interrupted"
     scores = [
         f"{name} {split['seed']['shown']} to {split['best']['shown']}"
         for name, split in (("selection", summary.get("selection")), ("held out", summary.get("test")))

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.errors import SkillOptError
 from skillopt.evaluation.scores import format_solved, gate_score, solved
 from skillopt.models.meter import Spending
 from skillopt.skill.document import Skill
 from skillopt.state import State
 from skillopt.types import Action, Decision, Role, Rollout
+
+if TYPE_CHECKING:
+    from skillopt.config.evaluation_settings import EvaluationSettings
 
 
 class EndState(StrEnum):

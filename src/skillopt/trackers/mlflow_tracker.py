@@ -7,6 +7,7 @@ import logging
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -50,6 +51,8 @@ class MlflowTracker(Tracker):
 
     def open(self, start: Start, known: str | None, *, told: int) -> Opened:
         """Open the run; where it is gone, or deleted, a new one."""
+        if loaded("mlflow") is None:
+            _keep_usage_to_itself()
         from mlflow import MlflowClient
 
         self._quiet = _Quiet(threading.get_ident())
@@ -168,6 +171,17 @@ class _Quiet(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a record is shown."""
         return record.thread != self._thread or record.levelno >= logging.WARNING
+
+
+def _keep_usage_to_itself() -> None:
+    """Have MLflow, which nobody has imported yet, tell those who make it nothing of how it is used.
+
+    Its switch is an environment variable, and those are the user's. Versions without such reports have no such module.
+    """
+    with suppress(ImportError, AttributeError):
+        from mlflow.telemetry import client
+
+        client._set_telemetry_client(None)  # pyright: ignore[reportPrivateUsage]
 
 
 def _key(name: str) -> str:

@@ -142,7 +142,7 @@ def point(step: StepPoint) -> Point:
     return Point(step.step, {name: float(value) for name, value in found.items() if value is not None})
 
 
-def end(state: str, summary: Mapping[str, Any], directory: Path, *, step: int) -> End:
+def end(state: str, summary: Mapping[str, Any], directory: Path, *, step: int, drawn: bool = True) -> End:
     """Return how a training ended, and what there is to look at by then.
 
     Args:
@@ -150,6 +150,7 @@ def end(state: str, summary: Mapping[str, Any], directory: Path, *, step: int) -
         summary: What summary.json holds; without scores where the baseline was not measured.
         directory: The run directory.
         step: The last step.
+        drawn: Whether the training draws a picture; one that is there all the same may be that of an earlier start.
     """
     splits: dict[str, Mapping[str, Any]] = {split: summary.get(split) or {} for split in ("selection", "test")}
     scores: dict[str, Mapping[str, Any]] = {
@@ -166,7 +167,7 @@ def end(state: str, summary: Mapping[str, Any], directory: Path, *, step: int) -
         for name, found in scores.items()
         if found["hard"] is not None
     }
-    return End(step, _STATUS.get(state, Status.FINISHED), words, numbers, _files(directory))
+    return End(step, _STATUS.get(state, Status.FINISHED), words, numbers, _files(directory, drawn=drawn))
 
 
 _STATUS: Final[Mapping[str, Status]] = {
@@ -175,8 +176,9 @@ _STATUS: Final[Mapping[str, Status]] = {
 }
 
 
-def _files(directory: Path) -> dict[str, Path]:
-    found = [*sorted((directory / "skills").glob("skill_v*.md")), directory / BEST_FILE, directory / PICTURE_NAME]
+def _files(directory: Path, *, drawn: bool) -> dict[str, Path]:
+    found = [*sorted((directory / "skills").glob("skill_v*.md")), directory / BEST_FILE]
+    found += [directory / PICTURE_NAME] if drawn else []
     return {path.relative_to(directory).as_posix(): path for path in found if path.is_file()}
 
 

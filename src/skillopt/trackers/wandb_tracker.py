@@ -7,6 +7,7 @@ no data of the machine. A run that the program has open goes by the program's ow
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from skillopt.config.tracker_settings import WandbSettings
@@ -92,6 +93,7 @@ class WandbTracker(Tracker):
 
         if not self._set_up:
             # Else it would write over the training's own lines, or ask on the terminal for a key.
+            _keep_usage_to_itself()
             wandb.setup(settings=wandb.Settings(silent=True))
         if self._online and not wandb.login(prompt=False):
             raise ConfigError("no key for Weights & Biases", hint="Set WANDB_API_KEY, or log in by `wandb login`.")
@@ -119,3 +121,15 @@ class WandbTracker(Tracker):
             reinit="create_new",
             settings=silence,
         )
+
+
+def _keep_usage_to_itself() -> None:
+    """Have the library, which nobody has imported yet, tell those who make it nothing of how it is used.
+
+    It would even where runs are offline, since only a run knows that it is. Versions without such reports have no such
+    module.
+    """
+    with suppress(ImportError, AttributeError):
+        from wandb.analytics.opentelemetry import opentelemetry_proxy
+
+        opentelemetry_proxy.disable()

@@ -67,7 +67,8 @@ class Trackers:
             case RunEnded(state=state, summary=summary):
                 self._tell_last()
                 self._ended = state
-                self._tell(end(state, summary, self._directory, step=self._told))
+                drawn = self._config.report.picture
+                self._tell(end(state, summary, self._directory, step=self._told, drawn=drawn))
             case _:
                 pass
 

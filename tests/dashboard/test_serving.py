@@ -141,6 +141,11 @@ def test_a_short_token_is_refused_and_not_shown(tmp_path: Path) -> None:
     assert "secret" not in str(error.value).replace("import secrets", "").replace("secrets.token_urlsafe", "")
 
 
+def test_a_token_that_no_address_can_hold_is_refused_before_anything_answers(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no UTF-8 text"):
+        Dashboard(tmp_path, host="127.0.0.1", port=0, token="a-token-that-nobody-\udcff-guesses")
+
+
 def test_a_port_in_use_and_an_address_of_another_machine_are_said_in_words(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

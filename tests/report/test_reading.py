@@ -79,6 +79,14 @@ def test_a_pipe_is_not_waited_for(root: Path) -> None:
         DirectoryReader(root).text("history.json")
 
 
+def test_a_file_beyond_all_bounds_is_refused_before_it_fills_the_memory(root: Path) -> None:
+    with (root / "history.json").open("wb") as file:
+        file.truncate(2**31)
+    with pytest.raises(RunDirectoryError, match=r"history\.json is too large: 2,147,483,648 bytes"):
+        DirectoryReader(root).value("history.json", WHOLE_NUMBERS, None)
+    assert DirectoryReader(root).content("history.json", last=3) == b"\0\0\0"
+
+
 def test_a_directory_in_the_place_of_a_file_is_one_message(root: Path) -> None:
     (root / "skill.md").mkdir()
     with pytest.raises(RunDirectoryError, match="no regular file"):

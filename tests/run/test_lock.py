@@ -127,7 +127,17 @@ def test_what_a_killed_process_left_names_nobody(tmp_path: Path) -> None:
             try_to_lock(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"command": "train"}', '{"a": 1}', "[" * 100_000, "null"])
+def a_note(**changed: object) -> str:
+    told = {"command": "train", "process": os.getpid(), "host": socket.gethostname(), "since": "now"}
+    return json.dumps({**told, **changed})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '{"command": "train"}', '{"a": 1}', "[" * 100_000, "null", a_note(process=10**30),
+     a_note(process=2**31), a_note(process=-1), a_note(process=1e999), a_note(command=["train"]), a_note(host=None),
+     a_note(since=7), a_note(since="x" * 100_000)],
+)  # fmt: skip
 def test_a_damaged_note_names_nobody(tmp_path: Path, text: str) -> None:
     with locked(tmp_path, command="train"):
         (tmp_path / HOLDER_NAME).write_text(text, "utf-8")

@@ -121,6 +121,22 @@ def test_a_library_that_ends_the_program_ends_nothing(tmp_path: Path, store: Sto
     assert said.startswith("tracker scripted: SystemExit: no login;")
 
 
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize(
+    "error", [Speechless(), KeyboardInterrupt(), GeneratorExit()], ids=lambda error: type(error).__name__
+)
+def test_whatever_a_library_raises_is_a_failure_that_is_reported(
+    tmp_path: Path, store: Store, error: BaseException
+) -> None:
+    (said,) = play(tmp_path, ScriptedTracker(store, failing("log", error=error)), [a_point(0)])
+    assert said.startswith(f"tracker scripted: {type(error).__name__};")
+    assert noted(tmp_path)["last_failure"] == type(error).__name__
+
+
 def test_a_tracker_that_cannot_be_made_is_a_failure_too(tmp_path: Path) -> None:
     def broken() -> Tracker:
         raise ImportError("half installed")

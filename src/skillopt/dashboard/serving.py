@@ -51,6 +51,11 @@ class Dashboard:
                 f"--host is {host}, where other machines can ask, and there is no token",
                 hint=f"Give one with --token or SKILLOPT_DASHBOARD_TOKEN. To make one: {NEW_TOKEN}",
             )
+        if token is not None and not _is_text(token):
+            raise UsageError(
+                "--token has bytes that are no UTF-8 text, which no address can hold",
+                hint=f"To make one: {NEW_TOKEN}",
+            )
         if token is not None and len(token) < SHORTEST_TOKEN:
             raise UsageError(
                 f"--token has {len(token)} characters; at least {SHORTEST_TOKEN} cannot be guessed",
@@ -101,6 +106,14 @@ class _Server(uvicorn.Server):
         self.force_exit = self.should_exit
         self._closing.set()
         self.should_exit = True
+
+
+def _is_text(token: str) -> bool:
+    try:
+        token.encode()
+    except UnicodeEncodeError:  # The system hands on bytes of a command line, whatever they are.
+        return False
+    return True
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -10,11 +10,14 @@ import json
 import re
 import stat
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from skillopt.errors import RunDirectoryError
+
+MOST_BYTES: Final = 2**28
+"""Of a file that is read whole: the rows of a hundred thousand long replies; one beyond it is no view of a run."""
 
 WAY_OUT = "Run the same training once more: it writes the file anew from the evidence and pays nothing."
 
@@ -63,7 +66,8 @@ class DirectoryReader:
         """Return the bytes of a file, or the last so many of them; None where there is none.
 
         Raises:
-            RunDirectoryError: If it cannot be read, is no regular file, or lies outside of the directory.
+            RunDirectoryError: If it cannot be read, is no regular file, is larger than `MOST_BYTES`, or lies outside of
+                the directory.
         """
         path = self._inside(place)
         if path is None:
@@ -73,9 +77,13 @@ class DirectoryReader:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise RunDirectoryError(f"{path} is no regular file", hint="Remove it. " + WAY_OUT)
             with path.open("rb") as file:
-                if last is not None:
-                    file.seek(max(0, file.seek(0, io.SEEK_END) - last))
-                return file.read()
+                size = file.seek(0, io.SEEK_END)
+                if last is None and size > MOST_BYTES:
+                    raise RunDirectoryError(
+                        f"{path} is too large: {size:,} bytes, and at most {MOST_BYTES:,} are read", hint=WAY_OUT
+                    )
+                file.seek(0 if last is None else max(0, size - last))
+                return file.read(MOST_BYTES if last is None else last)
         except OSError as error:
             raise RunDirectoryError(f"{path} cannot be read: {error.strerror or error}") from error
 

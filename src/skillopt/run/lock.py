@@ -27,6 +27,11 @@ from skillopt.text_files import never_made_anew, write_text_atomically
 LOCK_NAME = "run.lock"
 HOLDER_NAME = "run.lock.json"
 
+_LONGEST_NOTE = 2**16
+"""Bytes of it that are read."""
+_GREATEST_PROCESS = 2**31 - 1
+"""No system numbers its processes beyond it."""
+
 _ADVICE: Mapping[str, str] = {
     "SQLITE_CANTOPEN": "The directory must exist and be writable, and run.lock in it be a file.",
     "SQLITE_READONLY": "The directory and run.lock in it must be writable.",
@@ -126,7 +131,11 @@ def read_holder(directory: Path) -> Holder | None:
     try:
         if not note.is_file():  # To read a pipe or a device may wait for ever.
             return None
-        holder = Holder(**json.loads(note.read_text("utf-8")))
+        with note.open("rb") as file:
+            told = json.loads(file.read(_LONGEST_NOTE))
+        holder = Holder(**told)
+        if not all(isinstance(told[name], str) for name in ("command", "host", "since")):
+            return None
     except (OSError, ValueError, TypeError, RecursionError):
         return None
     # It is written just after the lock is taken, so for a moment it may be that of a process that was killed.
@@ -139,7 +148,7 @@ def _this_process(command: str) -> Holder:
 
 
 def _is_running(process: object) -> bool:
-    if not isinstance(process, int) or process <= 0:
+    if not isinstance(process, int) or not 0 < process <= _GREATEST_PROCESS:
         return False
     if os.name != "posix":
         return True  # There, asking would end it.

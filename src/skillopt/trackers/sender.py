@@ -130,8 +130,8 @@ class Sender:
         """The declared seam to what trackers raise, which is anything: a failure is counted, and reported once."""
         try:
             what()
-        except (Exception, SystemExit) as error:  # noqa: BLE001
-            words = self._masked(f"{type(error).__name__}: {error}".strip().partition("\n")[0].rstrip("."))[:_LONGEST]
+        except BaseException as error:  # noqa: BLE001
+            words = self._masked(_words(error))[:_LONGEST]
             self._say(f"{words}; the training goes on without it, and what it did not take is tried again")
             changed = {"failures": self._note.failures + 1, "last_failure": words}
             with contextlib.suppress(SkillOptError):  # The disk's failure is the one that is told of already.
@@ -191,3 +191,12 @@ class Sender:
         self._note = note
         if not self._abandoned:
             self._notes.keep(self.name, note)
+
+
+def _words(error: BaseException) -> str:
+    """Return an error's type and the first line of what it says, where it can say it."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001
+        said = ""
+    return f"{type(error).__name__}: {said}".strip().partition("\n")[0].rstrip(".:")

@@ -56,17 +56,6 @@ def test_the_chart_has_a_line_for_each_run_and_no_word_of_any_data(browser: Test
         assert line[len(records) :] == [None] * (len(numbers["steps"]) - len(records))
 
 
-def test_simulated_runs_are_told_from_those_of_real_models(browser: TestClient, both: Path, tmp_path: Path) -> None:
-    assert "SIMULATED MODELS. These numbers" in " ".join(page_of(browser, "/compare?run=a&run=b").text.split())
-    for name in "ab":
-        shutil.copytree(both / name, tmp_path / name)
-    for path in (tmp_path / "a").rglob("*"):
-        if path.name in {"summary.json", "config.yaml", "events.jsonl"}:
-            path.write_text(path.read_text("utf-8").replace("simulated", "of_someone"), "utf-8")
-    said = " ".join(page_of(open_site(tmp_path), "/compare?run=a&run=b").text.split())
-    assert "SIMULATED MODELS in B. Their numbers say nothing about real ones." in said
-
-
 def test_scores_stand_as_counts_and_flips_lead_to_the_tasks(browser: TestClient, both: Path) -> None:
     """F93."""
     page = page_of(browser, "/compare?run=a&run=c")
@@ -83,6 +72,17 @@ def test_scores_stand_as_counts_and_flips_lead_to_the_tasks(browser: TestClient,
             assert f"/runs/c/task?id={flip.task_id}" in links
             seen += 1
     assert seen
+
+
+def test_simulated_runs_are_told_from_those_of_real_models(browser: TestClient, both: Path, tmp_path: Path) -> None:
+    assert "SIMULATED MODELS. These numbers" in " ".join(page_of(browser, "/compare?run=a&run=b").text.split())
+    for name in "ab":
+        shutil.copytree(both / name, tmp_path / name)
+    for path in (tmp_path / "a").rglob("*"):
+        if path.name in {"summary.json", "config.yaml", "events.jsonl"}:
+            path.write_text(path.read_text("utf-8").replace("simulated", "of_someone"), "utf-8")
+    said = " ".join(page_of(open_site(tmp_path), "/compare?run=a&run=b").text.split())
+    assert "SIMULATED MODELS in B. Their numbers say nothing about real ones." in said
 
 
 def test_a_run_against_itself_in_another_place_differs_in_nothing(both: Path, tmp_path: Path) -> None:

@@ -35,11 +35,6 @@ def test_a_finished_run_shows_what_it_came_to(runs: Path, visit: Visit) -> None:
     assert numbers["steps"] == list(range(STEPS + 1))
 
 
-def test_the_zone_of_a_time_is_named(runs: Path, visit: Visit) -> None:
-    html = visit(runs).get("/runs/first~run").text
-    assert re.search(r"last event <time [^>]*>[\d :-]+</time> \([A-Z+-][\w+-]*\)", html)
-
-
 def test_a_page_has_one_heading_landmarks_and_a_way_past_them(runs: Path, visit: Visit) -> None:
     for path in ("/", "/runs/first~run", "/runs/first~run/epochs", "/runs/first~run/spending", "/runs/first~run/card"):
         page = parsed(visit(runs).get(path).text)
@@ -49,6 +44,11 @@ def test_a_page_has_one_heading_landmarks_and_a_way_past_them(runs: Path, visit:
         assert len(tables) == len(captions), path
         assert not any("style" in element.attributes or any(name.startswith("on") for name in element.attributes)
                        for element in page.elements), path  # fmt: skip
+
+
+def test_the_zone_of_a_time_is_named(runs: Path, visit: Visit) -> None:
+    html = visit(runs).get("/runs/first~run").text
+    assert re.search(r"last event <time [^>]*>[\d :-]+</time> \([A-Z+-][\w+-]*\)", html)
 
 
 def test_the_further_pages_of_a_run_hold_what_their_names_say(runs: Path, visit: Visit) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import shlex
+import sys
 
 import pytest
 
@@ -13,6 +15,7 @@ from skillopt.errors import (
     RateLimitError,
     SkillOptError,
     TransientModelError,
+    install_line,
 )
 
 CLASSES = [value for value in vars(errors).values() if inspect.isclass(value) and issubclass(value, SkillOptError)]
@@ -22,6 +25,13 @@ def test_the_hint_stands_below_the_message() -> None:
     error = SkillOptError("what went wrong", hint="what to do")
     assert str(error) == "what went wrong\nwhat to do"
     assert (error.message, error.hint) == ("what went wrong", "what to do")
+
+
+def test_an_extra_is_added_to_the_installation_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pip that a shell finds may belong to another Python, to which the name is somebody else's package."""
+    assert shlex.split(install_line("dashboard")) == [sys.executable, "-m", "pip", "install", "skillopt[dashboard]"]
+    monkeypatch.setattr(sys, "executable", "/with space/python")
+    assert shlex.split(install_line("local"))[0] == "/with space/python"
 
 
 def test_an_error_without_a_hint_is_its_message() -> None:

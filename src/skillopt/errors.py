@@ -26,6 +26,9 @@ are for what ends a stage or the run.
 
 from __future__ import annotations
 
+import shlex
+import sys
+
 
 class SkillOptError(Exception):
     """Base of all errors that are meant for a person.
@@ -66,6 +69,14 @@ class EnvironmentLoadError(SkillOptError):
 
 class MissingDependencyError(SkillOptError):
     """An optional extra is needed; the hint is the line that installs it."""
+
+
+def install_line(extra: str) -> str:
+    """Return the line that adds an extra to the installation that is running, whichever pip a shell would find.
+
+    Another Python's pip does not see this installation, and fetches what the index has under its name.
+    """
+    return f'{shlex.quote(sys.executable or "python")} -m pip install "skillopt[{extra}]"'
 
 
 class WeightsError(SkillOptError):

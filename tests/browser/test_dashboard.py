@@ -213,6 +213,30 @@ async def test_no_page_is_scrolled_sideways_on_a_narrow_screen(address: str, ope
     assert faults == {}
 
 
+async def test_the_list_shows_every_column_whatever_the_runs_are_called(
+    eventful: Path, tmp_path: Path, open_page: OpenPage
+) -> None:
+    """A run that nobody named has a long name without a space."""
+    shutil.copytree(eventful, tmp_path / ("skillopt_question_answering_simulated_optimizer_" + "seed_7_" * 8))
+    with serving(tmp_path) as served:
+        page = await open_page(served.address, width=1280, scripts=False)
+        ends = await page.locator(".runs tbody td, .runs tbody th").evaluate_all(
+            "(cells) => cells.map((cell) => cell.getBoundingClientRect().right)"
+        )
+        assert len(ends) == 8 and max(ends) <= 1280
+        page = await open_page(served.address, width=NARROW, scripts=False)
+        box = await page.locator(".runs tbody .badge").bounding_box()
+        assert box is not None and box["x"] + box["width"] <= NARROW, "the state is seen without scrolling"
+
+
+async def test_a_box_to_choose_a_run_stands_beside_its_name(address: str, open_page: OpenPage) -> None:
+    page = await open_page(f"{address}/compare")
+    row = page.locator(".choices label").first
+    label, box = await row.bounding_box(), await row.locator("input").bounding_box()
+    assert label is not None and box is not None
+    assert abs((label["y"] + label["height"] / 2) - (box["y"] + box["height"] / 2)) <= 3 and label["height"] < 40
+
+
 async def test_everything_is_there_without_scripts(address: str, open_page: OpenPage) -> None:
     page = await open_page(address, scripts=False)
     await page.get_by_label("Name holds").fill("run-07")

@@ -172,11 +172,11 @@ def test_a_fork_says_what_it_did_not_pay(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, dollars: float | None, told: str
 ) -> None:
     copied = {"from": "ru\x1b[2Jn", "replies": 3, "trajectories": 9, "rollouts": 7}
-    used = {"used_records": 5, "used_calls": 6, "used_dollars": dollars}
+    used = {"used_records": 5, "used_calls": 1, "used_dollars": dollars}
     show_outcome(outcome(tmp_path, best="# Skill\n", fork={**copied, **used}))
     said = " ".join(capsys.readouterr().out.split())
     assert "Shared: 5 of 10 replies and rollouts of ru" in said
-    assert f"6 calls, {told}, that were not paid again" in said
+    assert f"1 call, {told}, not paid again" in said
     assert "\x1b" not in said
 
 

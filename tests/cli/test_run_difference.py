@@ -50,6 +50,19 @@ def test_flips_are_named_with_the_exact_sign_test(capsys: pytest.CaptureFixture[
     ]
 
 
+def test_runs_over_other_tasks_and_models_are_told_apart(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(finished.directory, tmp_path / "copy")
+    for path in (one for one in copy.rglob("*") if one.suffix in {".json", ".jsonl", ".yaml"}):
+        path.write_text(path.read_text("utf-8").replace("simulated", "of_someone"), "utf-8")
+    said = said_of(copy, finished.directory, capsys)
+    assert "SIMULATED MODELS in B: its numbers say nothing about real ones." in said
+    assert "The runs share no task that both measured with their best skills." in said
+    said = said_of(finished.directory, finished.directory, capsys)
+    assert "SIMULATED MODELS: these numbers" in said and "share no task" not in said
+
+
 def test_a_run_that_has_not_ended_is_compared_as_far_as_it_is(
     finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

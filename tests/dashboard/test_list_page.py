@@ -50,6 +50,12 @@ def test_the_list_is_filtered_by_text_and_by_state(tmp_path: Path, visit: Visit)
     assert "None of the 4 runs fits" in page.get("/?text=nothing").text
 
 
+def test_an_empty_list_says_how_a_run_gets_into_it_from_wherever_one_is(tmp_path: Path, visit: Visit) -> None:
+    (tmp_path / "mine").mkdir()
+    said = parsed(visit(tmp_path / "mine").get("/").text).text
+    assert "env.out_root=DIR/NAME" in said and "where DIR is the path of mine" in " ".join(said.split())
+
+
 @pytest.mark.parametrize(
     ("order", "names"),
     [("name", ["a", "b", "c"]), ("-name", ["c", "b", "a"]), ("gain", ["c", "a", "b"]), ("-gain", ["b", "a", "c"]),

@@ -60,6 +60,11 @@ def test_a_page_has_one_heading_landmarks_and_a_way_past_them(runs: Path, visit:
                        for element in page.elements), path  # fmt: skip
 
 
+def test_the_zone_of_a_time_is_named(runs: Path, visit: Visit) -> None:
+    html = visit(runs).get("/runs/first~run").text
+    assert re.search(r"last event <time [^>]*>[\d :-]+</time> \([A-Z+-][\w+-]*\)", html)
+
+
 def test_the_further_pages_of_a_run_hold_what_their_names_say(runs: Path, visit: Visit) -> None:
     page = visit(runs)
     assert "optimizer" in page.get("/runs/first~run/spending").text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -163,3 +164,14 @@ def test_the_settings_that_may_differ_are_those_that_the_page_names(tiny: Path) 
 
 def test_the_ratio_of_the_page_is_the_default() -> None:
     assert f"`{EnvSettings().split_ratio}` by default" in PAGES["docs/writing_skills_and_tasks.md"]
+
+
+def test_the_readme_lists_every_extra_and_says_where_it_is_installed() -> None:
+    """By its name alone, in an environment without this one, pip would fetch what the index has under it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (section,) = re.findall(r"## Extras\n(.*?)\n## ", PAGES["README.md"], re.S)
+    listed = re.findall(r"^\| `(\w+)` \|", section, re.M)
+    assert {*listed, "local"} == set(project["optional-dependencies"]), "what make installs is no extra to add"
+    assert "source .venv/bin/activate" in section and "/path/to/clone[" in section
+    bare = [name for name, page in PAGES.items() if name != "README.md" and 'pip install "skillopt' in page]
+    assert bare == [], "they link to that section"

@@ -235,4 +235,4 @@ def test_the_command_forks_and_says_what_it_saved(tmp_path: Path) -> None:
     )
     total = counts["replies"] + counts["rollouts"]
     assert f"Shared: {counts['used_records']} of {total} replies and rollouts of run were used:" in said
-    assert f"{counts['used_calls']} calls, $0.00, that were not paid again" in said
+    assert f"{counts['used_calls']} calls, $0.00, not paid again" in said

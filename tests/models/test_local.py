@@ -19,7 +19,7 @@ import pytest
 from tests.support.engine import engine_environment
 
 from skillopt.config.model_settings import RoleSettings
-from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError
+from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError, install_line
 from skillopt.models.base import ChatModel, ChatRequest
 from skillopt.models.local import DEFAULT_MAX_TOKENS, LocalServers, open_local
 from skillopt.models.structured import ask
@@ -135,7 +135,7 @@ async def test_a_server_that_is_gone_ends_the_run_with_its_last_words(tmp_path: 
             "",
             MissingDependencyError,
             "needs the extra",
-            'pip install "skillopt[local]"',
+            install_line("local"),
         ),
         (
             "raise ImportError('libgomp.so.1: cannot open shared object file')",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.errors import ConfigError, MissingDependencyError
+from skillopt.errors import ConfigError, MissingDependencyError, install_line
 from skillopt.models.vendors import BUILDERS, Access, build_backend, vendor_errors
 
 
@@ -56,7 +56,7 @@ def test_a_missing_extra_is_named_with_the_line_that_installs_it(
     monkeypatch.setattr(builtins, "__import__", importing)
     with pytest.raises(MissingDependencyError, match=r"extra \[providers\]") as caught:
         build_backend(provider, access())
-    assert caught.value.hint == 'pip install "skillopt[providers]"'
+    assert caught.value.hint == install_line("providers")
 
 
 @pytest.mark.parametrize("provider", BUILDERS)

@@ -87,6 +87,12 @@ def test_edits_show_the_budget_and_what_became_of_them() -> None:
     assert "applied, not accepted" not in labels(axes), "what there is not needs no word"
 
 
+def test_the_budget_of_a_single_step_is_seen() -> None:
+    (axes,) = plot_edits(replace(COURSE, points=COURSE.points[:2])).axes
+    (budget,) = [line for line in axes.get_lines() if line.get_label() == "budget (learning rate)"]
+    assert (list(budget.get_xdata()), list(budget.get_ydata())) == ([0.5, 1.5], [2, 2])  # type: ignore[arg-type]
+
+
 def test_the_words_say_what_is_counted() -> None:
     (scores,) = plot_scores(COURSE).axes
     assert "training batch (solved)" in labels(scores)
@@ -98,7 +104,8 @@ def test_the_words_say_what_is_counted() -> None:
 
 def test_spending_shows_the_dollars_of_each_role_whose_price_is_known() -> None:
     """F11: an unknown price is never shown as nothing."""
-    _, right = plot_spending(COURSE).axes
+    left, right = plot_spending(COURSE).axes
+    assert left.get_title(loc="left").endswith("without the test at the end?"), "which may be most of the bill"
     assert labels(right) == ["target, dollars", "optimizer, dollars"]
     assert list(right.get_lines()[1].get_ydata()) == [0.0, 0.1, 0.2, pytest.approx(0.3)]  # type: ignore[comparison-overlap]
     unknown = replace(COURSE.points[2], spent={"target": Spent(1, None), "optimizer": Spent(1, 0.1)})

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.records import record
 
 from skillopt import report
-from skillopt.errors import ColumnError, DataError, MissingDependencyError, SkillOptError
+from skillopt.errors import ColumnError, DataError, MissingDependencyError, SkillOptError, install_line
 from skillopt.report.frame import column, history_frame
 from skillopt.report.history_columns import ALWAYS
 
@@ -195,7 +195,7 @@ plot_scores(sys.argv[1])
 def test_without_pandas_the_line_that_installs_it_is_told_and_pictures_are_drawn(eventful: Path) -> None:
     result = subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, eventful], capture_output=True, text=True)
     assert result.stderr == ""
-    assert result.stdout.splitlines()[-1] == 'pip install "skillopt[notebook]"'
+    assert result.stdout.splitlines()[-1] == install_line("notebook")
 
 
 def test_an_old_pandas_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:

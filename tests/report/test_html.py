@@ -155,6 +155,12 @@ def test_simulated_numbers_are_marked(eventful: Path) -> None:
     assert "SIMULATED" not in parsed(render(dataclasses.replace(page, simulated=False))).text
 
 
+def test_a_command_in_an_advice_is_set_as_one(eventful: Path) -> None:
+    _, found, html = shown(eventful)
+    assert "skillopt noise" in [element.text for element in found.named("code")]
+    assert "`skillopt noise`" not in html
+
+
 def test_long_texts_are_cut_and_say_by_how_much(eventful: Path, tmp_path: Path) -> None:
     run = shutil.copytree(eventful, tmp_path / "run")
     report = run / "steps/step_0001/edit_apply_report.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from pathlib import Path
 
@@ -44,6 +45,9 @@ def test_what_a_run_came_to_is_told_with_its_counts(eventful: Path, short: Path,
         assert told["test, best skill"] == summary["test"]["best"]["shown"]
         assert told["used, target"].startswith(f"{summary['total_usage']['target']['calls']} calls, ")
     copy = shutil.copytree(short, tmp_path / "copy")
+    summary["total_usage"]["optimizer"]["calls"] = 1
+    (copy / "summary.json").write_text(json.dumps(summary), "utf-8")
+    assert standing(RunFiles(copy))["used, optimizer"].startswith("1 call, ")
     (copy / "summary.json").unlink()
     last = read_json(copy / "history.json")[-1]
     told = standing(RunFiles(copy))

@@ -13,6 +13,7 @@ from skillopt.cli.terminal import console, new_table, say, say_unbroken, show_ta
 from skillopt.evaluation.scores import solved
 from skillopt.evaluation.statistics import PairedDifference, wilson_interval
 from skillopt.models.retry import Retry
+from skillopt.report.end_words import counted
 from skillopt.run.history import split_scores
 from skillopt.run.step_files import rollout_row
 from skillopt.text_files import plain, safe_name, write_json_atomically
@@ -105,7 +106,7 @@ def show_evaluation(
     _show_failures(result)
     spent = result.spent
     price = "price unknown" if spent.dollars is None else f"${spent.dollars:.4f}"
-    say(f"Paid now: {spent.usage.calls} calls, {spent.usage.tokens:,} tokens, {price}")
+    say(f"Paid now: {counted(spent.usage.calls, 'call')}, {spent.usage.tokens:,} tokens, {price}")
     say_unbroken(f"Results: {plain(str(directory))}")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from skillopt.cli.pages import page
-from skillopt.errors import MissingDependencyError
+from skillopt.errors import MissingDependencyError, install_line
 
 EPILOG = page(
     examples=(
@@ -20,12 +20,10 @@ EPILOG = page(
     codes={0: "it was ended, by Ctrl-C or SIGTERM"},
 )
 
-INSTALL = 'pip install "skillopt[dashboard]"'
-
 
 def dashboard(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where the runs are, up to two levels deep.", show_default=False)
+        Path, typer.Argument(metavar="DIR", help="Where the runs are, up to two levels deep.")
     ] = Path(),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 for any that is free.")] = 7860,
     host: Annotated[
@@ -58,7 +56,7 @@ def dashboard(
         from skillopt.dashboard.serving import Dashboard
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
-            f"the live page needs {error.name}, which is not installed", hint=f"Install it: {INSTALL}"
+            f"the live page needs {error.name}, which is not installed", hint=f"Install it: {install_line('dashboard')}"
         ) from error
 
     shown = Dashboard(directory, host=host, port=port, token=token)

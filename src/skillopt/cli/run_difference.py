@@ -31,13 +31,19 @@ def show_run_difference(first: RunFiles, second: RunFiles) -> None:
     names = ("A", "B")
     for name, run in zip(names, (first, second), strict=True):
         say(f"{name} is {plain(str(run.directory))}")
-    if any(map(is_simulated, (first, second))):
+    simulated = [name for name, run in zip(names, (first, second), strict=True) if is_simulated(run)]
+    if simulated == list(names):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
+    elif simulated:
+        say(f"SIMULATED MODELS in {simulated[0]}: its numbers say nothing about real ones.")
     _show_settings(first, second)
     with readable(first), readable(second):
         _show_scores(first, second)
-        for part in ("val", "test"):
-            _show_split(split_difference(first, second, part))
+        splits = [split_difference(first, second, part) for part in ("val", "test")]
+        for split in splits:
+            _show_split(split)
+    if not any(splits):
+        say("\nThe runs share no task that both measured with their best skills.")
     _show_skills(first, second)
 
 

@@ -75,7 +75,7 @@ def compare_page(request: Request) -> Response:
         crumbs=[list_crumb(), Crumb("Compare runs", "/compare")],
         runs=site.catalogue.runs(),
         compared=compared,
-        simulated=any(map(is_simulated, files)),
+        simulated=[one.letter for one, run in zip(compared, files, strict=True) if is_simulated(run)],
         settings=[Line(one.key, tuple(_value(value) for value in one.values)) for one in setting_differences(*files)],
         standings=_standings(files),
         against=[

@@ -97,7 +97,7 @@ class Rendering:
 
     def __init__(self) -> None:
         self._templates = page_environment(_HERE / "templates")
-        self._templates.filters.update(moment=_moment, iso=_iso)  # pyright: ignore[reportUnknownMemberType]
+        self._templates.filters.update(moment=_moment, iso=_iso, zone=_zone)  # pyright: ignore[reportUnknownMemberType]
         known: dict[str, Any] = self._templates.globals
         known.update(version=__version__, with_query=with_query, run_url=run_url)
         for name in self._templates.list_templates():
@@ -134,6 +134,11 @@ class Rendering:
 def _moment(seconds: float) -> str:
     """Return a clock reading as the clock on the wall shows it where the dashboard runs."""
     return _local(seconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _zone(seconds: float) -> str:
+    """Return what the time of that wall is called, such as UTC or CEST."""
+    return f"{_local(seconds):%Z}"
 
 
 def _iso(seconds: float) -> str:

@@ -21,7 +21,7 @@ from typing import BinaryIO, Self
 
 from skillopt.config.model_settings import RoleSettings
 from skillopt.config.secrets import without_secrets
-from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError, TransientModelError
+from skillopt.errors import ConfigError, FatalModelError, MissingDependencyError, TransientModelError, install_line
 from skillopt.models.base import ChatModel, ChatReply, ChatRequest, ReplySchema
 from skillopt.models.bounded_texts import with_bounded_texts
 from skillopt.models.limiter import Limiter
@@ -273,9 +273,7 @@ async def open_local(settings: RoleSettings, *, servers: LocalServers) -> ChatMo
 
 def _start_error(name: str, last_words: str) -> ConfigError | MissingDependencyError:
     if "No module named" in last_words:
-        return MissingDependencyError(
-            f"the local model {name} needs the extra [local]", hint='pip install "skillopt[local]"'
-        )
+        return MissingDependencyError(f"the local model {name} needs the extra [local]", hint=install_line("local"))
     if "libgomp" in last_words:
         return MissingDependencyError(
             f"the local model {name} needs the system library libgomp",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from skillopt.errors import ConfigError, MissingDependencyError
+from skillopt.errors import ConfigError, MissingDependencyError, install_line
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -130,7 +130,7 @@ def build_backend(provider: str, access: Access) -> Model[Any]:
         ConfigError: If the provider lacks an address, a region or credentials.
     """
     missing = MissingDependencyError(
-        f"{provider}: models of this provider need the extra [providers]", hint='pip install "skillopt[providers]"'
+        f"{provider}: models of this provider need the extra [providers]", hint=install_line("providers")
     )
     try:
         from pydantic_ai.exceptions import UserError

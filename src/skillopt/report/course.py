@@ -141,7 +141,7 @@ def course(records: Sequence[Record], *, name: str) -> Course:
         name,
         str(records[0]["gate_metric"]),
         points,
-        trained_on=points[-1].trained_on,
+        trained_on=_trained_on(last),
         changed_by="rewrites" if last.get("skill_update_mode") == "full_rewrite_minibatch" else "edits",
     )
 
@@ -174,7 +174,7 @@ def step_point(record: Record) -> StepPoint:
         KeyError, TypeError, AttributeError: If it lacks what every record has.
     """
     is_baseline = record["step"] == 0
-    trained_on: TrainedOn = "seen so far" if record.get("sampling") == "unsolved" else "batch"
+    trained_on = _trained_on(record)
     slow: Record | None = record.get("slow_update")
     return StepPoint(
         step=record["step"],
@@ -194,6 +194,10 @@ def step_point(record: Record) -> StepPoint:
         spent={role: _spent(record["total_usage"][role]) for role in ("target", "optimizer")},
         trained_on=trained_on,
     )
+
+
+def _trained_on(record: Record) -> TrainedOn:
+    return "seen so far" if record.get("sampling") == "unsolved" else "batch"
 
 
 def _applied(record: Record) -> int:

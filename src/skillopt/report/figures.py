@@ -135,6 +135,9 @@ def draw_edits(axes: Axes, course: Course) -> None:
     axes.plot(steps, [point.proposed for point in points], color=GREY, marker="_", linestyle="", label="proposed")
     budgets = [(point.step, point.budget) for point in points if point.budget is not None]
     if budgets:
+        if len(budgets) == 1:  # a line of one point would not be seen
+            (only, budget) = budgets[0]
+            budgets = [(only - 0.5, budget), (only + 0.5, budget)]
         x, y = zip(*budgets, strict=True)
         axes.step(x, y, where="mid", color=ORANGE, linewidth=2, label="budget (learning rate)")
     _mark_epochs(axes, course)
@@ -165,7 +168,7 @@ def draw_spending(axes: Axes, course: Course) -> None:
         right.set_ylim(bottom=0)
         right.yaxis.set_major_formatter(lambda value, _: f"${value:,.2f}")
         lines += right.get_lines()
-    _finish(axes, course, title="What does it cost?")
+    _finish(axes, course, title="What does it cost, without the test at the end?")
     axes.legend(lines, [str(line.get_label()) for line in lines], fontsize=8, frameon=False, loc="upper left")
 
 

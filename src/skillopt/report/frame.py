@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from skillopt.errors import ColumnError, DataError, MissingDependencyError
+from skillopt.errors import ColumnError, DataError, MissingDependencyError, install_line
 from skillopt.report.course import Record
 from skillopt.report.history_columns import ALWAYS, NESTED, ColumnType, column_type, synonyms
 from skillopt.report.run_source import RunSource, read_history
@@ -68,7 +68,7 @@ def column(frame: pandas.DataFrame, *candidates: str) -> pandas.Series:
 
 def _pandas():
     wanted = f"a table of a run needs pandas {_OLDEST_PANDAS} or newer"
-    missing = MissingDependencyError(wanted, hint='pip install "skillopt[notebook]"')
+    missing = MissingDependencyError(wanted, hint=install_line("notebook"))
     try:
         import pandas
     except ImportError as error:

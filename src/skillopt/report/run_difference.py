@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from skillopt.evaluation.statistics import two_sided_p_value
+from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.gain import Part, best_rows
 from skillopt.report.run_files import RunFiles
@@ -79,7 +80,7 @@ def standing(run: RunFiles) -> dict[str, str]:
     for role, spent in usage.items():
         tokens = sum(spent[kind] for kind in ("fresh_tokens", "cached_tokens", "output_tokens"))
         price = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:.2f}"
-        found[f"used, {role}"] = f"{spent['calls']} calls, {tokens:,} tokens, {price}"
+        found[f"used, {role}"] = f"{counted(spent['calls'], 'call')}, {tokens:,} tokens, {price}"
     return found
 
 

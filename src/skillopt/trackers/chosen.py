@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from skillopt.config.tracker_settings import TrackerSettings
-from skillopt.errors import MissingDependencyError
+from skillopt.errors import MissingDependencyError, install_line
 from skillopt.trackers.base import Tracker
 from skillopt.trackers.mlflow_tracker import MlflowTracker
 from skillopt.trackers.tensorboard_tracker import TensorboardTracker
@@ -71,5 +71,5 @@ def require_libraries(settings: TrackerSettings) -> None:
         if find_spec(module) is None:
             raise MissingDependencyError(
                 f"trackers.{one.name} needs the package {package}, which is not installed",
-                hint='pip install "skillopt[trackers]", or leave the section out.',
+                hint=f"{install_line('trackers')}\nOr leave the section out.",
             )

@@ -133,7 +133,8 @@
       line("proposed", "grey", { paths: () => null, value: whole, points: { show: true, size: 6 } })];
     const data = [numbers.kept, numbers.lost, numbers.proposed];
     if (numbers.budget.some((value) => value != null)) {
-      series.push(line("budget", "orange", { paths: uPlot.paths.stepped({ align: 0 }), value: whole }));
+      const only = numbers.budget.filter((value) => value != null).length === 1; // a line of one point would not be seen
+      series.push(line("budget", "orange", { paths: uPlot.paths.stepped({ align: 0 }), value: whole, points: { show: only, size: 9 } }));
       data.push(numbers.budget);
     }
     const most = Math.max(1, ...data.flat().filter((value) => value != null));

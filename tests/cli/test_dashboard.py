@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 import webbrowser
 from pathlib import Path
@@ -50,17 +51,28 @@ def test_a_token_is_taken_and_never_told(
     assert TOKEN not in said + err
 
 
-@pytest.mark.usefixtures("never_serve")
-def test_the_browser_is_opened_where_that_was_asked_for(
+def test_the_browser_is_opened_where_that_was_asked_for_and_keeps_the_page_waiting_for_nothing(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened: list[str] = []
+    from skillopt.dashboard.serving import Dashboard
 
-    def remember(url: str) -> bool:
+    opened: list[str] = []
+    serving = threading.Event()
+
+    def browse(url: str) -> bool:
+        assert serving.wait(30), "a browser in the terminal waits for the page"
         opened.append(url)
         return False
 
-    monkeypatch.setattr(webbrowser, "open", remember)
+    def serve(dashboard: Dashboard) -> None:
+        serving.set()
+        for thread in threading.enumerate():
+            if thread.name == "browser":
+                thread.join(30)
+        dashboard._socket.close()
+
+    monkeypatch.setattr(webbrowser, "open", browse)
+    monkeypatch.setattr(Dashboard, "serve", serve)
     _, said, _ = command("dashboard", tmp_path, "--port", "0", "--open", "--token", TOKEN)
     assert opened[0].endswith(f"?token={TOKEN}")
     assert "No browser could be opened" in said

@@ -65,11 +65,20 @@ def dashboard(
         say("Open it once with ?token=... behind the address; the browser then remembers.")
     say("Ctrl-C ends it.")
     if open_page:
-        import webbrowser
+        from threading import Thread
         from urllib.parse import urlencode
 
         address = shown.url if token is None else f"{shown.url}?{urlencode({'token': token})}"
-        if not webbrowser.open(address):
-            say("No browser could be opened; open the page yourself.")
+        # A browser in the terminal is waited for, and waits for the page: it is opened beside it.
+        Thread(target=_open, args=(address,), name="browser", daemon=True).start()
     shown.serve()
     return 0
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    from skillopt.cli.terminal import say
+
+    if not webbrowser.open(address):
+        say("No browser could be opened; open the page yourself.")

@@ -79,7 +79,7 @@ def test_it_says_what_a_training_would_do(command: Command, tmp_path: Path) -> N
         trackers={
             "mlflow": {"tracking_uri": "http://evil.example:5000"},
             "wandb": {"entity": "team"},
-            "tensorboard": {},
+            "tensorboard": {"artifacts": False},
         },
     )
     (tmp_path / "base.yaml").write_text("train: {seed: 3}\n", "utf-8")
@@ -106,7 +106,7 @@ def test_it_says_what_a_training_would_do(command: Command, tmp_path: Path) -> N
         f"write     {home / 'run'}",
         "tell      mlflow: settings, scores, spending and skills, experiment skillopt at http://evil.example:5000",
         "tell      wandb: settings, scores, spending and skills, project team/skillopt at Weights & Biases",
-        "tell      tensorboard: settings, scores, spending and skills, files in the run directory",
+        "tell      tensorboard: settings, scores and spending, files in the run directory",
     ):
         assert f"\n{line}" in said, line
     assert "Plan:" not in said

@@ -32,6 +32,15 @@ def test_those_are_chosen_whose_section_is_there() -> None:
     ]
 
 
+@pytest.mark.parametrize("section", MODULES)
+def test_skills_are_not_said_to_be_sent_where_they_are_not(section: str) -> None:
+    said = [
+        next(chosen(TrackerSettings.model_validate({section: {"artifacts": artifacts}}))).told
+        for artifacts in (True, False)
+    ]
+    assert said == ["settings, scores, spending and skills", "settings, scores and spending"]
+
+
 @pytest.mark.parametrize(
     ("section", "same", "other"),
     [

@@ -63,7 +63,7 @@ def show_inspection(loaded: LoadedConfig) -> BaseModel | None:
         ("write", [_written(loaded)]),
         (
             "tell",
-            [f"{one.name}: settings, scores, spending and skills, {one.shown}" for one in chosen(config.trackers)],
+            [f"{one.name}: {one.told}, {one.shown}" for one in chosen(config.trackers)],
         ),
     ):
         for line in lines:

@@ -33,12 +33,19 @@ class Chosen:
         place: What the settings say of where its runs are.
         shown: The same in words, for a person who asks what a training would tell whom.
         make: Makes it; called on the training's own thread, so that it sees which run the program has open there.
+        artifacts: Whether it is sent the skills.
     """
 
     name: str
     place: str
     shown: str
     make: Callable[[], Tracker]
+    artifacts: bool = True
+
+    @property
+    def told(self) -> str:
+        """What it is told, in words."""
+        return "settings, scores, spending and skills" if self.artifacts else "settings, scores and spending"
 
 
 def chosen(settings: TrackerSettings) -> Iterator[Chosen]:
@@ -46,18 +53,36 @@ def chosen(settings: TrackerSettings) -> Iterator[Chosen]:
     if (mlflow := settings.mlflow) is not None:
         at = mlflow.tracking_uri or "the address in MLFLOW_TRACKING_URI, or a store on this machine"
         place = f"{mlflow.tracking_uri or ''} {mlflow.experiment}".strip()
-        yield Chosen("mlflow", place, f"experiment {mlflow.experiment} at {at}", lambda: MlflowTracker(mlflow))
+        yield Chosen(
+            "mlflow",
+            place,
+            f"experiment {mlflow.experiment} at {at}",
+            lambda: MlflowTracker(mlflow),
+            artifacts=mlflow.artifacts,
+        )
     if (wandb := settings.wandb) is not None:
         project = f"{wandb.entity}/{wandb.project}" if wandb.entity else wandb.project
         at = "at Weights & Biases" if wandb.mode == "online" else "in files on this machine"
         shown = f"project {project} {at}"
-        yield Chosen("wandb", f"{project} {wandb.mode}", shown, lambda: WandbTracker(wandb, wait=settings.wait))
+        yield Chosen(
+            "wandb",
+            f"{project} {wandb.mode}",
+            shown,
+            lambda: WandbTracker(wandb, wait=settings.wait),
+            artifacts=wandb.artifacts,
+        )
     if (trackio := settings.trackio) is not None:
         shown = f"project {trackio.project} on this machine"
-        yield Chosen("trackio", trackio.project, shown, lambda: TrackioTracker(trackio))
+        yield Chosen("trackio", trackio.project, shown, lambda: TrackioTracker(trackio), artifacts=trackio.artifacts)
     if (tensorboard := settings.tensorboard) is not None:
         shown = f"files in {tensorboard.log_dir or 'the run directory'}"
-        yield Chosen("tensorboard", tensorboard.log_dir or "", shown, lambda: TensorboardTracker(tensorboard))
+        yield Chosen(
+            "tensorboard",
+            tensorboard.log_dir or "",
+            shown,
+            lambda: TensorboardTracker(tensorboard),
+            artifacts=tensorboard.artifacts,
+        )
 
 
 def require_libraries(settings: TrackerSettings) -> None:

@@ -51,6 +51,7 @@ def test_a_call_shows_what_was_asked_and_what_was_said(browser: TestClient, even
         found = call(eventful, line.key)
         assert found is not None
         page = page_of(browser, f"/runs/run/calls/{line.key}")
+        assert [one.text for one in page.named("h1")] == [line.title]
         # A line end right behind <pre> is the markup's, not the text's.
         pres = [one.text.removeprefix("\n") for one in page.named("pre")]
         assert pres == [text.removeprefix("\n") for text in (*(m.content for m in found.messages), found.reply.text)]

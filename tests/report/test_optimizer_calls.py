@@ -37,6 +37,18 @@ def test_they_stand_in_the_order_of_the_method(eventful: Path) -> None:
     assert keys == sorted(keys)
 
 
+def test_they_are_counted_from_one_in_their_stage_and_step(eventful: Path) -> None:
+    """The index of a merge says where among the merges it stands, and goes into the millions."""
+    found = calls(eventful)
+    assert any(one.place.index > 1000 for one in found if one.place.stage == "aggregate")
+    stages: dict[tuple[int, int, str], dict[int, int]] = {}
+    for one in found:
+        numbers = stages.setdefault((one.place.epoch, one.place.step, one.place.stage), {})
+        assert numbers.setdefault(one.place.index, one.number) == one.number, "asked again, it is the same one"
+        assert one.title.startswith(f"{one.place.stage.replace('_', ' ').capitalize()} {one.number}")
+    assert all(list(numbers.values()) == list(range(1, len(numbers) + 1)) for numbers in stages.values())
+
+
 def test_a_reply_is_told_word_for_word_with_what_it_answers(eventful: Path) -> None:
     line = next(one for one in calls(eventful, step=1) if one.place.stage == "reflect")
     found = call(eventful, line.key)

@@ -40,11 +40,10 @@ def call_page(request: Request) -> Response:
     if found is None:
         raise not_found("There is no such reply in this run.")
     place = found.line.place
-    mended = ", asked again" if place.attempt else ""
     return site.rendering.page(
         request,
         "call.html.jinja",
-        title=f"{place.stage.replace('_', ' ').capitalize()} {place.index}{mended}",
+        title=found.line.title,
         crumbs=[
             *run_crumbs(entry),
             Crumb(f"Step {place.step}", run_url(entry.id, "steps", place.step)),

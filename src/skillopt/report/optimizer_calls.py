@@ -34,11 +34,20 @@ class CallLine:
         key: What it is found by.
         role: Who was asked.
         place: Where in the run.
+        number: Which one of its stage in its step it is, from 1; one that was asked again keeps it. The index in
+            `place` may have gaps, since it says where in the merging a call stands.
     """
 
     key: str
     role: str
     place: Place
+    number: int
+
+    @property
+    def title(self) -> str:
+        """What the call is, in words."""
+        name = f"{self.place.stage.replace('_', ' ').capitalize()} {self.number}"
+        return f"{name}, asked again" if self.place.attempt else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,8 @@ def calls(directory: Path, *, step: int | None = None) -> tuple[CallLine, ...]:
     with _opened(directory) as connection:
         if connection is None:
             return ()
-        rows = connection.execute(f"SELECT key, {_PLACE} FROM replies{asked}", values).fetchall()
+        number = "DENSE_RANK() OVER (PARTITION BY role, epoch, step, stage ORDER BY place_index)"
+        rows = connection.execute(f"SELECT key, {_PLACE}, {number} FROM replies{asked}", values).fetchall()
     return tuple(sorted(map(_line, rows), key=_in_order))
 
 
@@ -93,7 +103,7 @@ def sizes(directory: Path, lines: Sequence[CallLine]) -> Mapping[str, CallSize]:
 
 
 def _line(row: tuple[Any, ...]) -> CallLine:
-    return CallLine(row[0], row[1], Place(*row[2:7]))
+    return CallLine(row[0], row[1], Place(*row[2:7]), row[7])
 
 
 def _in_order(line: CallLine) -> tuple[int, int, int, str, int, int]:
@@ -113,12 +123,16 @@ def call(directory: Path, key: str) -> Call | None:
     with _opened(directory) as connection:
         if connection is None:
             return None
-        row = connection.execute(f"SELECT key, {_PLACE}, request, reply FROM replies WHERE key = ?", (key,)).fetchone()
+        same = " AND ".join(f"other.{name} = replies.{name}" for name in ("role", "epoch", "step", "stage"))
+        ahead = f"FROM replies AS other WHERE {same} AND other.place_index <= replies.place_index"
+        number = f"(SELECT COUNT(DISTINCT other.place_index) {ahead})"
+        wanted = f"SELECT key, {_PLACE}, {number}, request, reply FROM replies WHERE key = ?"
+        row = connection.execute(wanted, (key,)).fetchone()
         if row is None:
             return None
         line = _line(row)
         try:
-            return Call(line, request_from_json(row[7], line.place).messages, reply_from_json(row[8]))
+            return Call(line, request_from_json(row[8], line.place).messages, reply_from_json(row[9]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise _unreadable(directory, f"a reply in it is damaged: {type(error).__name__}") from error
 

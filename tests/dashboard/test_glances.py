@@ -85,6 +85,8 @@ def test_an_end_with_a_summary_of_anything_is_a_row(tmp_path: Path) -> None:
             {"selection": {"seed": 1}},
             {"total_usage": {"target": {}}},
             {"test": {"seed": {"x": 1}, "best": {"y": 1}}},
+            {"total_steps": float("inf")},
+            {"selection": {"seed": None, "best": None}, "test_delta_hard": "more"},
         )
     ):
         write(tmp_path / f"run{number}", RunEnded("improved", "", summary))

@@ -105,6 +105,23 @@ def test_a_line_that_is_no_event_stops_nothing(tmp_path: Path, garbage: bytes) -
     assert reading.unreadable == (0 if garbage == b"\n" else 1)
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        committed(0, current_score=10**400),
+        committed(1, best_score=float("nan")),
+        committed(1, best_solved="7"),
+        committed(1, skill_tokens=[]),
+        StageStarted("rollout", 1, 1, total=10**400),
+        spent(1, 1, dollars=float("inf")),
+    ],
+)
+def test_a_number_that_nobody_can_reckon_with_is_no_event(tmp_path: Path, event: Event) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(line("one") + event_json(event, sequence=1).encode() + b"\n" + line("two"))
+    assert (messages(path), read_events(path).unreadable) == (["one", "two"], 1)
+
+
 @pytest.mark.parametrize("changed", [{"event": "Dreamt"}, {"version": FORMAT_VERSION + 1}])
 def test_what_a_later_version_logs_is_counted_apart(tmp_path: Path, changed: dict[str, Any]) -> None:
     path = tmp_path / "events.jsonl"

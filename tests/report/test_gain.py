@@ -45,7 +45,11 @@ def test_a_best_skill_that_was_chosen_anew_is_known_by_its_text(eventful: Path, 
     slow = next(record for record in records if (record.get("slow_update") or {}).get("selection_n"))
     slow["slow_update"] |= {"candidate_gate_score": 0.5, "candidate_hash": "of the guidance"}
     write_json_atomically(run.directory / "history.json", records)
-    last = {"best_step": slow["step"], "best_skill_hash": "of the guidance", "final": {"finalists": [{}]}}
+    last = {
+        "best_step": slow["step"],
+        "best_skill_hash": "of the guidance",
+        "final": {"finalists": [{"step": 1, "gate_score": 0.5, "fresh_score": 0.5}]},
+    }
     write_json_atomically(run.directory / "summary.json", {**read_json(run.directory / "summary.json"), **last})
     place = f"slow_update/epoch_{slow['epoch']:02d}"
     shutil.rmtree(run.directory / place / "selection_eval_again", ignore_errors=True)

@@ -39,6 +39,10 @@ def test_limits_are_used_up_by_what_all_starts_paid_together_or_by_role() -> Non
     assert replace(known, spent=None).limits(160.0)[0].used == 0
 
 
+def test_a_limit_that_no_run_has_is_not_shown() -> None:
+    assert limited(limits__calls=0, limits__tokens=-1).limits(160.0) == ()
+
+
 def test_minutes_are_those_of_this_start_and_stand_still_once_it_has_ended() -> None:
     known = limited(limits__minutes=30)
     assert known.limits(280.0) == (LimitUse("limits.minutes", 3.0, 30),)

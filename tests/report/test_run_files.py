@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from itertools import pairwise
 from pathlib import Path
@@ -172,3 +173,46 @@ def test_a_run_that_has_just_begun_can_be_read(tmp_path: Path) -> None:
     assert files.best_skill is files.manifest is None
     with pytest.raises(RunDirectoryError, match="no baseline yet"):
         _ = files.course
+
+
+def changed(value: Any, place: str, into: object) -> Any:
+    """The same with another value at one place, such as `1.current_score`; `...` takes it away."""
+    first, _, rest = place.partition(".")
+    items = dict(value) if isinstance(value, dict) else dict(enumerate(value))
+    key = first if isinstance(value, dict) else int(first)
+    if rest:
+        items[key] = changed(items[key], rest, into)
+    elif into is ...:
+        del items[key]
+    else:
+        items[key] = into
+    return items if isinstance(value, dict) else list(items.values())
+
+
+OTHER_SHAPES = (
+    ("history.json", "0.current_score", 10**400),
+    ("history.json", "0.current_score", float("nan")),
+    ("history.json", "0.current_score", "1"),
+    ("history.json", "0.total_usage.target.fresh_tokens", -1e300),
+    ("history.json", "1.rollout_n", "1"),
+    ("history.json", "1.rollout_n", ...),
+    ("history.json", "1.step", True),
+    ("summary.json", "test.seed", {"x": 1}),
+    ("summary.json", "selection.best.shown", 1),
+    ("summary.json", "test_delta_hard", ...),
+    ("summary.json", "total_usage.optimizer.cached_tokens", "many"),
+    ("split_manifest.json", "splits.train.ids.0", []),
+    ("split_manifest.json", "splits.train", 1),
+)
+
+
+@pytest.mark.parametrize(("file", "place", "into"), OTHER_SHAPES)
+def test_a_view_of_another_shape_is_one_message_that_says_where(
+    eventful: Path, tmp_path: Path, file: str, place: str, into: object
+) -> None:
+    """F16: edited by hand, or by another tool."""
+    run = copied(eventful, tmp_path)
+    (run / file).write_text(json.dumps(changed(read_json(run / file), place, into)), "utf-8")
+    files = RunFiles(run)
+    with pytest.raises(RunDirectoryError, match=rf"{file} .*{place.rpartition('.')[2]}"):
+        _ = files.records, files.summary, files.manifest

@@ -20,6 +20,7 @@ from skillopt.events import RunEnded, RunStarted
 from skillopt.report.event_reading import START, Position, read_events
 from skillopt.report.live_state import LiveRun
 from skillopt.report.live_words import dollars_of
+from skillopt.report.stored_records import SUMMARY, fits
 
 _AN_END: Final = 2**18
 """Bytes in which the last line of an ended run's log begins."""
@@ -96,7 +97,7 @@ class Glances:
             return _glance(entry, self._followers.look(entry) if end is None else seen(entry, end))
         except RunDirectoryError as error:
             return Glance(entry, "damaged", trouble=error.message)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             return Glance(entry, "damaged", trouble=f"{LOG_NAME} holds what no run writes: {error!r}")
 
     def _end(self, entry: RunEntry) -> LiveRun | None:
@@ -139,6 +140,8 @@ def _last_line(path: Path) -> Position:
 def _glance(entry: RunEntry, found: Seen) -> Glance:
     live = found.live
     summary: _Record = {} if live.ended is None else live.ended.summary
+    if summary and not fits(summary, SUMMARY):
+        raise ValueError("the summary at its end is none")
     return Glance(
         entry,
         found.word,

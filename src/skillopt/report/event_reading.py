@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Final, Literal, TypeAlias, cast, get_args, get
 from skillopt.errors import RunDirectoryError
 from skillopt.events import EpochStageCommitted, Event, RunEnded, RunStarted, StepCommitted
 from skillopt.report.course import step_point
+from skillopt.report.stored_records import GREATEST, RECORD, fits
 from skillopt.run.event_log import FORMAT_VERSION
 
 MOST_BYTES: Final = 16 * 2**20
@@ -165,6 +166,9 @@ def _what_counts(lines: Sequence[bytes]) -> list[bytes]:
     return counting[::-1]
 
 
+_GREATEST: Final = 10**300
+"""NaN, infinity and a number of 400 digits cannot be reckoned with; a limit may be any other."""
+
 _UNREADABLE: Final = "unreadable"
 _UNKNOWN: Final = "unknown"
 
@@ -188,8 +192,10 @@ def _check(wanted: Any) -> _Check:
         return lambda value: value in parts
     if wanted is Any:
         return lambda value: True
-    types = (int, float) if wanted is float else (wanted,)
-    return lambda value: type(value) in types
+    if wanted in (int, float):
+        types, most = ((int, float), _GREATEST) if wanted is float else ((int,), GREATEST)
+        return lambda value: type(value) in types and -most <= value <= most
+    return lambda value: type(value) is wanted
 
 
 def _checks(kind: _Kind) -> dict[str, _Check]:
@@ -220,8 +226,11 @@ def _read_line(line: bytes) -> LoggedEvent | str:
         if not all(checks[field](value) for field, value in values.items()):
             return _UNREADABLE
         event = kind(**values)
+        # Whoever reads them later need not doubt what a record holds.
         if isinstance(event, StepCommitted | EpochStageCommitted):
-            step_point(event.record)  # whoever reads it later need not doubt that it is a record
+            step_point(event.record)
+            if not fits(event.record, RECORD):
+                return _UNREADABLE
         return LoggedEvent(event, datetime.fromisoformat(fields["time"]).timestamp())
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError, RecursionError):
         return _UNREADABLE

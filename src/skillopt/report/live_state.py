@@ -175,7 +175,7 @@ class LiveRun:
         """Return how much of each limit that is set is used, by all starts of the run; of minutes, by this start."""
         if self.started is None:
             return ()
-        return tuple(LimitUse(key, self._used(key, now), most) for key, most in self.started.limits.items())
+        return tuple(LimitUse(key, self._used(key, now), most) for key, most in self.started.limits.items() if most > 0)
 
     def _used(self, key: str, now: float) -> float:
         scope, _, amount = key.rpartition(".")

@@ -35,6 +35,7 @@ from skillopt.report.step_files import (
     slow_update_place,
     step_place,
 )
+from skillopt.report.stored_records import MANIFEST, RECORDS, SUMMARY
 from skillopt.report.stored_rows import LedgerLine
 from skillopt.text_files import safe_name
 
@@ -83,7 +84,7 @@ class RunFiles:
     @cached_property
     def records(self) -> tuple[Record, ...]:
         """The entries of history.json, the baseline first; none before the baseline was measured."""
-        return self._reader.value("history.json", TypeAdapter(tuple[dict[str, Any], ...]), ())
+        return self._reader.value("history.json", RECORDS, ())
 
     @property
     def last_record(self) -> Record:
@@ -96,12 +97,12 @@ class RunFiles:
         """What summary.json holds; None until the last start of the run has ended: an earlier one's is not its own."""
         if is_at_work(self._reader.content("events.jsonl", last=END_BYTES) or b""):
             return None
-        return self._reader.value("summary.json", TypeAdapter(dict[str, Any]), None)
+        return self._reader.value("summary.json", SUMMARY, None)
 
     @cached_property
     def manifest(self) -> Record | None:
         """What split_manifest.json holds: which task is in which split, with digests."""
-        return self._reader.value("split_manifest.json", TypeAdapter(dict[str, Any]), None)
+        return self._reader.value("split_manifest.json", MANIFEST, None)
 
     @cached_property
     def config(self) -> str | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import Never
 
 import pytest
 from tests.dashboard.conftest import Visit
@@ -27,3 +30,21 @@ def test_what_is_not_there_is_said_in_words(runs: Path, visit: Visit, path: str)
 def test_a_place_that_is_no_directory_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="nowhere is no directory"):
         application(tmp_path / "nowhere")
+
+
+def test_what_the_system_refuses_is_said_in_words(
+    runs: Path, visit: Visit, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No more files can be opened, say: the page that says so needs none."""
+    browser = visit(runs)
+
+    def no_more(*_: object, **__: object) -> Never:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("skillopt.dashboard.glances.Glances.look", no_more)
+    monkeypatch.setattr("jinja2.loaders.FileSystemLoader.get_source", no_more)
+    answer = browser.get("/")
+    assert answer.status_code == 503
+    assert "Too many open files" in answer.text and "ulimit -n" in answer.text
+    assert "Content-Security-Policy" in answer.headers
+    assert "Traceback" not in "".join(capfd.readouterr())

@@ -27,6 +27,7 @@ from skillopt.dashboard.skills_page import skills_page
 from skillopt.dashboard.static_files import static_file
 from skillopt.dashboard.step_page import edit_page, step_page
 from skillopt.dashboard.task_pages import evaluation_page, task_page, tasks_page, trajectory_page
+from skillopt.disk import is_refusal
 from skillopt.errors import SkillOptError
 
 ROUTES = (
@@ -67,7 +68,12 @@ def application(directory: Path, *, token: str | None = None) -> Starlette:
     app = Starlette(
         routes=ROUTES,
         middleware=[Middleware(Guard, token=token)],
-        exception_handlers={HTTPException: _refused, SkillOptError: _unreadable, Exception: _our_fault},
+        exception_handlers={
+            HTTPException: _refused,
+            SkillOptError: _unreadable,
+            OSError: _refused_by_the_system,
+            Exception: _our_fault,
+        },
     )
     app.state.site = site_over(Catalogue(directory))
     return app
@@ -82,6 +88,15 @@ def _refused(request: Request, error: Exception) -> Response:
 def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, SkillOptError)
     return _trouble(request, "This run cannot be read", error.message, hint=error.hint, status=500)
+
+
+def _refused_by_the_system(request: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)
+    if not is_refusal(error):
+        raise error
+    message = f"The system of the dashboard refused something: {error.strerror}."
+    hint = "Where too many files are open, start it with a higher limit (`ulimit -n`), or close some of its pages."
+    return _trouble(request, "This page could not be made now", message, hint=hint, status=503)
 
 
 def _our_fault(request: Request, error: Exception) -> Response:

@@ -100,6 +100,8 @@ class Rendering:
         self._templates.filters.update(moment=_moment, iso=_iso)  # pyright: ignore[reportUnknownMemberType]
         known: dict[str, Any] = self._templates.globals
         known.update(version=__version__, with_query=with_query, run_url=run_url)
+        for name in self._templates.list_templates():
+            self._templates.get_template(name)  # All are there for good, also where no more files can be opened.
 
     def page(
         self,

@@ -166,6 +166,12 @@ def test_a_name_that_fits_nothing_is_an_error_with_the_nearest_and_all_there_are
     assert rest.replace("\n", " ") == f"The columns are: {', '.join(frame.columns)}"
 
 
+@pytest.mark.parametrize("name", [1, None])
+def test_a_name_that_is_no_text_fits_nothing(name: Any) -> None:
+    with pytest.raises(ColumnError, match=f"there is no column {name}"):
+        column(history_frame([record(0)]), name)
+
+
 def test_no_name_at_all_and_no_column_at_all_are_told() -> None:
     with pytest.raises(ColumnError, match="there is no column without a name\nThe columns are: a"):
         column(pandas.DataFrame({"a": [1]}))

@@ -95,3 +95,10 @@ def test_records_of_something_else_have_no_course(records: list[dict[str, Any]])
 def test_the_history_of_a_copy_holds_what_the_file_does(eventful: Path, tmp_path: Path) -> None:
     records = json.loads((eventful / "history.json").read_text("utf-8"))
     assert list(read_history(records).records) == records
+
+
+@pytest.mark.parametrize("source", [None, 3, float("nan"), object()], ids=lambda one: type(one).__name__)
+def test_what_is_no_run_at_all_is_told_by_its_type(source: Any) -> None:
+    with pytest.raises(DataError, match=f"from a value of type {type(source).__name__}") as error:
+        read_history(source)
+    assert error.value.hint == ACCEPTED_SOURCES

@@ -145,7 +145,7 @@ def _no_column(candidates: Sequence[str], columns: Sequence[str]) -> ColumnError
     by_lower_case = {name.lower(): name for name in columns}
     near = [
         by_lower_case[found]
-        for name in candidates
+        for name in map(str, candidates)
         for found in difflib.get_close_matches(name.lower(), by_lower_case, n=2, cutoff=0.6)
     ]
     wanted = " or ".join(map(repr, candidates)) or "without a name"

@@ -71,6 +71,8 @@ def read_history(run: RunSource) -> History:
         return _of_directory(run.directory)
     if isinstance(run, str | os.PathLike):
         return _of_path(Path(run))
+    if not hasattr(run, "__iter__"):
+        raise DataError(f"no run can be read from a value of type {type(run).__name__}", hint=ACCEPTED_SOURCES)
     return History("records", tuple(_record(number, record) for number, record in enumerate(run)))
 
 

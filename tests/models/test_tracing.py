@@ -109,6 +109,17 @@ def test_a_span_stands_below_the_one_that_is_named_else_below_the_current_one(ke
     assert found["outer"].status.status_code is trace.StatusCode.UNSET
 
 
+def test_a_processor_that_ends_the_program_ends_nothing_but_the_tracing() -> None:
+    class Ending(SpanProcessor):
+        def on_start(self, span: object, parent_context: object = None) -> None:
+            raise SystemExit("no licence")
+
+    told = list[str]()
+    tracing = Tracing(Kept(Ending()).provider.get_tracer("test"), tell=told.append)
+    assert tracing.begin("one", {}) is None
+    assert told == ["OpenTelemetry failed (SystemExit), so no more spans are written"]
+
+
 @pytest.mark.parametrize("at", ["start", "end"])
 def test_a_processor_that_raises_is_told_once_without_its_words_and_ends_the_tracing(at: str) -> None:
     told = list[str]()

@@ -37,7 +37,7 @@ def configured_tracer() -> Tracer | None:
 
     try:
         tracer = trace.get_tracer("skillopt", __version__)
-    except Exception as error:  # noqa: BLE001 - the seam to the user's provider, which may be loaded only here
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the seam to the user's provider, which may be loaded only here
         _log(_words(error))
         return None
     # The library's own stand-ins, for no provider and for one that is switched off.
@@ -151,13 +151,13 @@ class Tracing:
     def _held_off(self) -> Generator[None]:
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - the seam to the user's processors: tracing ends no call
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the seam to the user's processors: tracing ends no call
             if not self._broken:
                 self._broken = True
                 self._tell(_words(error))
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
     # Without its own words, which are foreign: an exporter's may hold its key.
     return f"OpenTelemetry failed ({type(error).__name__}), so no more spans are written"
 

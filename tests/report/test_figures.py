@@ -126,7 +126,7 @@ def test_a_course_of_any_length_is_drawn(steps: int) -> None:
 def test_any_name_and_note_is_shown_as_it_stands(name: str, note: str) -> None:
     """Hostile text is no formula: `$x^` alone would be an error."""
     for text in (name, f"{name}$x^", "a\n$\\frac{"):
-        png(plot_scores(replace(COURSE, name=text + note, points=COURSE.points[:1])))
+        png(plot_scores(replace(COURSE, name=text + note, metric=text, points=COURSE.points[:1])))
 
 
 def test_drawing_touches_nothing_global() -> None:

@@ -99,7 +99,7 @@ def draw_scores(axes: Axes, course: Course) -> None:
             x, y, marker="D", s=70, facecolors=faces, edgecolors=GREEN, zorder=5, label="slow update (filled: taken)"
         )
     _mark_epochs(axes, course)
-    axes.set_ylabel(f"score, % ({course.metric})")
+    axes.set_ylabel(f"score, % ({_as_it_stands(course.metric)})")
     axes.set_ylim(-4, 104)
     _finish(axes, course, title="Is it learning? Skill scores over steps")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)

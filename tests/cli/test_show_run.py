@@ -91,7 +91,7 @@ def test_no_command_is_named_that_would_not_work(
 @pytest.mark.parametrize("record", [{"step": 1}, {"step": 1, "val_solved": "x"}, {}])
 def test_a_record_that_lacks_what_each_has_is_one_message(tmp_path: Path, record: dict[str, object]) -> None:
     (tmp_path / "history.json").write_text(json.dumps([record]), "utf-8")
-    with pytest.raises(RunDirectoryError, match="cannot show") as caught:
+    with pytest.raises(RunDirectoryError, match="nothing that this version of SkillOpt can read") as caught:
         show_run(RunFiles(tmp_path))
     assert "once more" in caught.value.hint
 

@@ -197,7 +197,7 @@ def test_a_record_that_lacks_what_every_record_has_is_an_error_in_words(eventful
     write_json_atomically(copy / "history.json", records)
     answer = open_site(tmp_path).get("/runs/copy/steps/1")
     assert answer.status_code == 500
-    assert "lacks what every record has" in parsed(answer.text).text and "Traceback" not in answer.text
+    assert "edits: Field required" in parsed(answer.text).text and "Traceback" not in answer.text
 
 
 def test_a_long_batch_is_shown_in_part_with_a_way_to_all_of_it(eventful: Path, tmp_path: Path) -> None:

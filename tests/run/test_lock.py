@@ -132,15 +132,23 @@ def a_note(**changed: object) -> str:
     return json.dumps({**told, **changed})
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", '{"command": "train"}', '{"a": 1}', "[" * 100_000, "null", a_note(process=10**30),
-     a_note(process=2**31), a_note(process=-1), a_note(process=1e999), a_note(command=["train"]), a_note(host=None),
-     a_note(since=7), a_note(since="x" * 100_000)],
-)  # fmt: skip
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"command": "train"}', '{"a": 1}', "[" * 100_000, "null"])
 def test_a_damaged_note_names_nobody(tmp_path: Path, text: str) -> None:
     with locked(tmp_path, command="train"):
         (tmp_path / HOLDER_NAME).write_text(text, "utf-8")
+        with pytest.raises(RunDirectoryError, match="in use: another process works in it"):
+            try_to_lock(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"process": 10**30}, {"process": 2**31}, {"process": -1}, {"process": 1e999}, {"command": ["train"]},
+     {"host": None}, {"since": 7}, {"since": "x" * 100_000}],
+    ids=["huge", "one too large", "negative", "infinite", "no command", "no host", "no time", "long"],
+)  # fmt: skip
+def test_a_note_of_other_values_names_nobody(tmp_path: Path, changed: dict[str, object]) -> None:
+    with locked(tmp_path, command="train"):
+        (tmp_path / HOLDER_NAME).write_text(a_note(**changed), "utf-8")
         with pytest.raises(RunDirectoryError, match="in use: another process works in it"):
             try_to_lock(tmp_path)
 

@@ -30,6 +30,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.fixture(scope="session")
+def pages(runs: Path) -> TestClient:
+    """The live page over both runs, opened once: for tests that ask a hundred things of it."""
+    return open_site(runs)
+
+
 def open_site(directory: Path, **options: Any) -> TestClient:
     """Open the live page over a directory, as a browser on this machine would."""
     return TestClient(

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from starlette.testclient import TestClient
 from tests.dashboard.conftest import Visit
 
 from skillopt.dashboard.catalogue import Catalogue, RunEntry, no_directory, stamp_of, stamps_of
@@ -148,16 +149,15 @@ def test_a_run_that_has_gone_is_an_error_in_words(tmp_path: Path) -> None:
     assert "no directory" in no_directory(tmp_path).message
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(asked=some.one_of(NAMES, some.sampled_from(["..", ".", "../first", "..~..", "first~..", "/etc", "first/run"])))
-def test_no_id_reaches_what_is_not_listed(runs: Path, visit: Visit, asked: str) -> None:
+def test_no_id_reaches_what_is_not_listed(runs: Path, pages: TestClient, asked: str) -> None:
     listed = {entry.id for entry in Catalogue(runs).runs()}
     assert (Catalogue(runs).find(asked) is not None) == (asked in listed)
     if asked not in listed | {".", ".."}:
-        assert visit(runs).get(f"/runs/{quote(asked, safe='')}").status_code in (404, 400)
+        assert pages.get(f"/runs/{quote(asked, safe='')}").status_code in (404, 400)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(
     names=some.sets(
         NAMES.filter(

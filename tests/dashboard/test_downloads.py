@@ -7,8 +7,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as some
+from starlette.testclient import TestClient
 from tests.dashboard.conftest import Visit
 from tests.dashboard.test_following import write
 
@@ -47,10 +48,9 @@ def test_no_other_file_is_sent(runs: Path, visit: Visit, name: str) -> None:
     assert visit(runs).get(f"/runs/first~run/files/{name}").status_code == 404
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(name=some.text(max_size=20))
-def test_whatever_is_asked_for_only_named_files_are_sent(runs: Path, visit: Visit, name: str) -> None:
-    answer = visit(runs).get(f"/runs/first~run/files/{quote(name.encode('utf-8', 'replace'), safe='')}")
+def test_whatever_is_asked_for_only_named_files_are_sent(pages: TestClient, name: str) -> None:
+    answer = pages.get(f"/runs/first~run/files/{quote(name.encode('utf-8', 'replace'), safe='')}")
     assert answer.status_code == 404 or name in FILES
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from starlette.testclient import TestClient
 from tests.dashboard.conftest import Visit
 from tests.dashboard.test_following import write
 from tests.support.markup import parsed
@@ -117,13 +118,8 @@ def test_a_hostile_name_is_text(runs: Path, tmp_path: Path, visit: Visit) -> Non
 @given(
     query=some.dictionaries(some.sampled_from(["text", "state", "sort", "page", "token", "x"]), some.text(max_size=20))
 )
-def test_any_query_is_a_page(runs: Path, query: dict[str, str]) -> None:
-    from starlette.testclient import TestClient
-
-    from skillopt.dashboard.app import application
-
-    page = TestClient(application(runs), base_url="http://127.0.0.1")
-    assert page.get("/", params=query).status_code == 200
+def test_any_query_is_a_page(pages: TestClient, query: dict[str, str]) -> None:
+    assert pages.get("/", params=query).status_code == 200
 
 
 def test_every_order_is_one_of_a_column(runs: Path, visit: Visit) -> None:

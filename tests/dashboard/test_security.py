@@ -69,11 +69,16 @@ def test_without_a_token_only_names_of_this_machine_are_answered(
     assert visit(runs).get("/", headers={"host": host}).status_code == status
 
 
+@pytest.fixture(scope="module")
+def guarded(runs: Path) -> TestClient:
+    """The live page that wants a token, which nobody has shown."""
+    return TestClient(application(runs, token=TOKEN), base_url="http://127.0.0.1")
+
+
 @given(host=some.text(some.characters(codec="latin-1", exclude_characters="\r\n\0"), max_size=40))
-def test_no_other_name_is_answered_whatever_it_looks_like(runs: Path, host: str) -> None:
-    client = TestClient(application(runs), base_url="http://127.0.0.1")
+def test_no_other_name_is_answered_whatever_it_looks_like(pages: TestClient, host: str) -> None:
     own = re.fullmatch(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]*)?", host, re.IGNORECASE)
-    status = client.get("/static/icon.svg", headers={"host": host.encode("latin-1")}).status_code  # type: ignore[dict-item]
+    status = pages.get("/static/icon.svg", headers={"host": host.encode("latin-1")}).status_code  # type: ignore[dict-item]
     assert status == (200 if own else 421)
 
 
@@ -110,10 +115,9 @@ def test_the_token_sends_no_browser_elsewhere(runs: Path, path: str) -> None:
 
 
 @given(cookie=some.text(some.characters(codec="latin-1", exclude_characters="\r\n\0"), max_size=200))
-def test_no_cookie_is_made_up(runs: Path, cookie: str) -> None:
-    client = TestClient(application(runs, token=TOKEN), base_url="http://127.0.0.1")
+def test_no_cookie_is_made_up(guarded: TestClient, cookie: str) -> None:
     headers: dict[str, str] = {"cookie": cookie.encode("latin-1")}  # type: ignore[dict-item]
-    assert client.get("/", headers=headers).status_code == 401
+    assert guarded.get("/", headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize(

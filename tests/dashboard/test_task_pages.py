@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.dashboard.conftest import open_site
@@ -293,6 +293,7 @@ def test_a_task_of_any_name_can_be_reached_by_the_links(eventful: Path, tmp_path
         assert max(len(one.text) for one in parsed(task.text).named("h1")) < 310
 
 
+@settings(max_examples=30)  # of five pages each
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=5))
 def test_no_query_breaks_a_page(browser: TestClient, one: str, other: str, number: str) -> None:
     for path, query in (

@@ -10,7 +10,9 @@ import pytest
 from tests.cli.conftest import Finished
 from tests.support.commands import Command
 
+from skillopt.report.page import findings_of
 from skillopt.report.picture import PICTURE_NAME
+from skillopt.report.run_files import RunFiles
 
 
 def copied(finished: Finished, tmp_path: Path) -> Path:
@@ -27,7 +29,15 @@ def test_the_page_and_the_picture_are_written_into_the_run(
     assert (run / PICTURE_NAME).read_bytes().startswith(b"\x89PNG")
     assert said.startswith("SIMULATED MODELS: these numbers say nothing about real ones.\nimproved; selection 0/8")
     assert said.endswith(f"Page:    {run / 'report.html'}\nPicture: {run / PICTURE_NAME}\n")
-    assert "The selection split has 8 tasks" in said, "what limits the result"
+
+
+def test_what_limits_the_result_is_said(command: Command, eventful: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(eventful, tmp_path / "run")
+    findings = findings_of(RunFiles(run))
+    code, said, _ = command("report", run)
+    assert code == 0 and findings
+    for finding in findings:
+        assert f"- {finding.text}\n  {finding.advice}\n" in said
 
 
 def test_out_names_another_place_and_nothing_of_the_run_is_touched(

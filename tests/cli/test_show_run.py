@@ -31,9 +31,16 @@ def test_it_says_the_end_the_scores_and_each_step_in_a_line(
         assert summary[split]["seed"]["shown"] in said and summary[split]["best"]["shown"] in said
     for record in records:
         assert headline(StepCommitted(record)) in said.splitlines()
-    for finding in findings_of(RunFiles(finished.directory)):
-        assert f"- {finding.text}\n  {finding.advice}" in said
     assert f"--step {summary['best_step'] or len(records) - 1} --edit K" in said
+
+
+def test_what_limits_the_result_is_said(eventful: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = RunFiles(eventful)
+    show_run(files)
+    said, findings = capsys.readouterr().out, findings_of(files)
+    assert findings
+    for finding in findings:
+        assert f"- {finding.text}\n  {finding.advice}" in said
 
 
 def test_stages_between_epochs_stand_below_their_step(eventful: Path, capsys: pytest.CaptureFixture[str]) -> None:

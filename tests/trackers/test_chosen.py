@@ -65,10 +65,10 @@ def test_a_place_is_another_one_where_the_runs_are_elsewhere(
 @pytest.mark.parametrize("name", MODULES)
 def test_a_library_that_is_missing_is_named_with_what_installs_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, MODULES[name], None)  # type: ignore[arg-type]
-    with pytest.raises(
-        MissingDependencyError, match=rf"trackers\.{name} needs .*\npip install \"skillopt\[trackers\]\""
-    ):
+    with pytest.raises(MissingDependencyError) as caught:
         require_libraries(ALL)
+    assert caught.value.message.startswith(f"trackers.{name} needs the package ")
+    assert '-m pip install "skillopt[trackers]"' in str(caught.value)
     require_libraries(ALL.model_copy(update={name: None}))
 
 

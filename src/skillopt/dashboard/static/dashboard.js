@@ -7,12 +7,15 @@
   async function refresh(part) {
     if (asking) { again = true; return; }
     asking = true;
+    // An answer that never comes must not keep the page as it is for ever.
+    const patience = new Promise((resolve) => setTimeout(resolve, 5000));
+    const asked = htmx.ajax("GET", location.pathname + location.search, { target: part, select: part, swap: "outerMorph" });
     try {
-      await htmx.ajax("GET", location.pathname + location.search, { target: part, select: part, swap: "outerMorph" });
+      await Promise.race([asked, patience]);
     } finally {
       asking = false;
+      if (again) { again = false; refresh(part); }
     }
-    if (again) { again = false; refresh(part); }
   }
 
   function refreshPartOf(event) {

@@ -25,6 +25,11 @@
   addEventListener("changed", refreshPartOf);
   // What changed between the making of the page and its stream, or while there was none, is told by nobody.
   addEventListener("htmx:sse:after:connection", refreshPartOf);
+  // Nor is a message that was lost on the way: whoever looks on sees what is new all the same.
+  setInterval(() => {
+    const live = document.querySelector("[data-refresh]");
+    if (live && !document.hidden) refresh(live.dataset.refresh);
+  }, 5000);
 
   // A chart that is drawn knows no templates: it is told that its numbers may be new.
   addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("numbers")));

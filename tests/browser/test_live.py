@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from benchmarks.dashboard.serving import serving
-from playwright.async_api import Page, expect
-from tests.support.browser import OpenPage, drawn, inaccessible, watch_of
+from playwright.async_api import Page, Route, expect
+from tests.support.browser import OpenPage, becomes, drawn, inaccessible, watch_of
 from tests.support.trainings import held_training
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -75,10 +75,36 @@ async def test_a_page_says_that_the_dashboard_is_gone_and_goes_on_when_it_is_bac
 ) -> None:
     with serving(eventful.parent) as served:
         page = await open_page(served.address)
-        watch_of(page).expected += [r"net::ERR_(CONNECTION|INCOMPLETE|EMPTY)", "htmx:sse:error: Failed to fetch"]
+        watch_of(page).expected += [r"net::ERR_(CONNECTION|INCOMPLETE|EMPTY)", "htmx:(sse:)?error: Failed to fetch"]
         await expect(page.locator("#offline")).to_be_hidden()
         port = served.address.rpartition(":")[2]
     await expect(page.locator("#offline")).to_be_visible()
     with serving(eventful.parent, "--port", port):
         await expect(page.locator("#offline")).to_be_hidden()
+        await page.context.close()
+
+
+async def test_a_stream_that_never_began_is_begun_again(eventful: Path, open_page: OpenPage) -> None:
+    with serving(eventful.parent) as served:
+        page = await open_page(served.address)
+        watch_of(page).expected += [r"net::ERR_FAILED", "htmx:error: Failed to fetch"]
+        await page.route("**/events", lambda route: route.abort(), times=1)
+        await page.reload()
+        await expect(page.locator("#offline")).to_be_visible()
+        await expect(page.locator("#offline")).to_be_hidden()
+        await page.context.close()
+
+
+async def test_a_page_is_live_however_late_the_script_that_listens_comes(eventful: Path, open_page: OpenPage) -> None:
+    with serving(eventful.parent) as served:
+        page = await open_page(served.address)
+
+        async def come_late(route: Route) -> None:
+            await becomes(page, "window.htmx")
+            await page.evaluate("() => new Promise((done) => setTimeout(done))")  # What htmx put off is over by then.
+            await route.continue_()
+
+        await page.route("**/hx-sse.min.js", come_late)
+        await page.reload()
+        await becomes(page, "document.getElementById('live')._htmx?.sse?.reader")
         await page.context.close()

@@ -35,16 +35,23 @@ def read(stream: Iterable[str]) -> list[tuple[str, str]]:
     return found
 
 
+async def test_whoever_begins_to_listen_is_told_to_ask_once_more() -> None:
+    """What changed after the page was made, and before the first mark was taken, is in no other message."""
+    assert read(await sent(News("", "1"), News("", "1"))) == [("changed", "changed")]
+
+
 async def test_a_part_is_sent_where_it_has_changed_and_the_rest_is_told_of() -> None:
     stream = await sent(News("a", "1"), News("b", "1"), News("b", "2"), News("c", "3"), None)
-    assert read(stream) == [("", "a"), ("", "b"), ("changed", "changed"), ("", "c"), ("changed", "changed")]
+    told = ("changed", "changed")
+    assert read(stream) == [("", "a"), told, ("", "b"), told, ("", "c"), told]
     assert stream[-1] == ": still here\n\n"
 
 
 @given(some.text(min_size=1))
 async def test_no_text_begins_a_message_or_a_field_of_its_own(text: str) -> None:
-    (found,) = read(await sent(News(f"x{text}", "")))
+    found, told = read(await sent(News(f"x{text}", "")))
     assert found == ("", f"x{text}".replace("\r\n", "\n").replace("\r", "\n"))
+    assert told == ("changed", "changed")
 
 
 async def test_many_listeners_share_one_look() -> None:

@@ -91,7 +91,11 @@ def stream(request: Request, channel: Channel, closing: Event) -> Response:
 
 
 async def messages(told: AsyncIterator[News | None]) -> AsyncIterator[str]:
-    """Yield the messages of a stream: a part of the page without a name, and `changed` where the rest has."""
+    """Yield the messages of a stream: a part of the page without a name, and `changed` where the rest has.
+
+    The first of them says `changed` too: the page was made ahead of the stream, and only what is asked for after a mark
+    was taken is sure to hold all that the mark stands for.
+    """
     last: News | None = None
     async for news in told:
         if news is None:
@@ -99,9 +103,7 @@ async def messages(told: AsyncIterator[News | None]) -> AsyncIterator[str]:
             continue
         if news.html and (last is None or news.html != last.html):
             yield _message(news.html)
-        if last is None:
-            yield ": what comes from here on is new\n\n"
-        elif news.mark != last.mark:
+        if last is None or news.mark != last.mark:
             yield "event: changed\ndata: changed\n\n"
         last = news
 

@@ -7,29 +7,18 @@
   async function refresh(part) {
     if (asking) { again = true; return; }
     asking = true;
-    // An answer that never comes must not keep the page as it is for ever.
-    const patience = new Promise((resolve) => setTimeout(resolve, 5000));
-    const asked = htmx.ajax("GET", location.pathname + location.search, { target: part, select: part, swap: "outerMorph" });
     try {
-      await Promise.race([asked, patience]);
+      await htmx.ajax("GET", location.pathname + location.search, { target: part, select: part, swap: "outerMorph" });
     } finally {
       asking = false;
       if (again) { again = false; refresh(part); }
     }
   }
 
-  function refreshPartOf(event) {
+  addEventListener("changed", (event) => {
     const part = event.target instanceof Element && event.target.dataset.refresh;
     if (part) refresh(part);
-  }
-  addEventListener("changed", refreshPartOf);
-  // What changed between the making of the page and its stream, or while there was none, is told by nobody.
-  addEventListener("htmx:sse:after:connection", refreshPartOf);
-  // Nor is a message that was lost on the way: whoever looks on sees what is new all the same.
-  setInterval(() => {
-    const live = document.querySelector("[data-refresh]");
-    if (live && !document.hidden) refresh(live.dataset.refresh);
-  }, 5000);
+  });
 
   // A chart that is drawn knows no templates: it is told that its numbers may be new.
   addEventListener("htmx:after:swap", () => document.dispatchEvent(new Event("numbers")));
@@ -38,6 +27,15 @@
   function offline(lost) { document.getElementById("offline").hidden = !lost; }
   addEventListener("htmx:sse:error", () => offline(true));
   addEventListener("htmx:sse:after:connection", () => offline(false));
+  // A stream that broke is begun again by itself; one that never began is not.
+  function beginAgain(event) {
+    const live = event.target;
+    if (!(live instanceof Element) || !live.dataset.refresh) return;
+    offline(true);
+    setTimeout(() => htmx.trigger(live, "again"), 1000);
+  }
+  addEventListener("htmx:error", beginAgain);
+  addEventListener("htmx:response:error", beginAgain);
 
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;

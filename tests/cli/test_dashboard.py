@@ -13,7 +13,7 @@ import webbrowser
 from pathlib import Path
 
 import pytest
-from tests.support.commands import SKILLOPT, Command, clean_environment
+from tests.support.commands import SKILLOPT, Command, child, clean_environment
 
 TOKEN = "a-token-that-nobody-guesses"
 
@@ -112,7 +112,7 @@ def test_a_missing_extra_is_one_message_with_the_line_that_installs_it(
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to a process")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_in_order_with_a_stream_open(tmp_path: Path, number: int) -> None:
-    with subprocess.Popen(
+    with child(
         [*SKILLOPT, "dashboard", str(tmp_path), "--port", "0"],
         env={**clean_environment(), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
@@ -123,7 +123,7 @@ def test_a_signal_ends_it_in_order_with_a_stream_open(tmp_path: Path, number: in
         url = process.stdout.readline().split(": ")[-1].strip()
         process.stdout.readline()
         with urllib.request.urlopen(f"{url}events", timeout=30) as stream:
-            assert b"from here on" in stream.readline()
+            assert stream.readline() == b"event: changed\n"
             process.send_signal(number)
             stream.read()
         said, err = process.communicate(timeout=30)

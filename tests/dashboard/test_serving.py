@@ -65,7 +65,19 @@ def messages(response: http.client.HTTPResponse) -> Iterator[str]:
 
 
 def until(stream: Iterator[str], words: str) -> str:
-    return next(message for message in stream if words in message)
+    """Read on to a message that holds the words; a silence that the page fills by itself says that none will come."""
+    for message in stream:
+        if words in message:
+            return message
+        assert "still here" not in message, f"nothing came that holds {words!r}"
+    pytest.fail(f"the stream ended before anything came that holds {words!r}")
+
+
+def begun(page: Served, path: str) -> Iterator[str]:
+    """Open a stream and read up to its first `changed`, which every stream tells; what comes after it is news."""
+    stream = messages(page.ask(path))
+    until(stream, "event: changed")
+    return stream
 
 
 def test_a_stream_tells_of_a_run_that_works_is_killed_starts_again_and_ends(tmp_path: Path) -> None:
@@ -96,8 +108,7 @@ def test_a_stream_tells_that_the_rest_has_changed_once_an_end_is_logged(runs: Pa
     *lines, end = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(lines))
     with served(tmp_path) as page:
-        stream = messages(page.ask("/runs/run/events"))
-        until(stream, "from here on")
+        stream = begun(page, "/runs/run/events")
         with log.open("ab") as file:
             file.write(end)
         until(stream, "event: changed")
@@ -105,8 +116,7 @@ def test_a_stream_tells_that_the_rest_has_changed_once_an_end_is_logged(runs: Pa
 
 def test_the_list_tells_that_it_has_changed(tmp_path: Path) -> None:
     with served(tmp_path) as page:
-        stream = messages(page.ask("/events"))
-        until(stream, "from here on")
+        stream = begun(page, "/events")
         write(tmp_path / "one", started())
         until(stream, "event: changed")
         with locked(tmp_path / "one", command="train"):
@@ -116,9 +126,7 @@ def test_the_list_tells_that_it_has_changed(tmp_path: Path) -> None:
 def test_it_ends_at_once_with_open_streams(tmp_path: Path) -> None:
     write(tmp_path / "run", started())
     with served(tmp_path) as page:
-        streams = [messages(page.ask("/runs/run/events")) for _ in range(5)]
-        for stream in streams:
-            until(stream, "from here on")
+        streams = [begun(page, "/runs/run/events") for _ in range(5)]
         page.dashboard.stop()
         assert [list(stream) for stream in streams] == [[]] * 5
 

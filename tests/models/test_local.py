@@ -16,6 +16,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.support.commands import child
 from tests.support.engine import engine_environment
 
 from skillopt.config.model_settings import RoleSettings
@@ -287,10 +288,10 @@ def test_the_real_server_dies_with_a_parent_that_was_killed() -> None:
         "        await asyncio.Event().wait()\n"
         "asyncio.run(main())\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+    with child([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
-        child = os.pidfd_open(int(parent.stdout.readline()))
+        server = os.pidfd_open(int(parent.stdout.readline()))
         parent.send_signal(signal.SIGKILL)
-        ended, _, _ = select.select([child], [], [], 30)
-        os.close(child)
+        ended, _, _ = select.select([server], [], [], 30)
+        os.close(server)
     assert ended

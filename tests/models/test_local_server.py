@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.support.commands import child
 from tests.support.engine import engine_environment
 
 COMMAND = [sys.executable, "-P", "-m", "skillopt.models.local_server"]
@@ -19,18 +20,9 @@ COMMAND = [sys.executable, "-P", "-m", "skillopt.models.local_server"]
 
 @contextmanager
 def running(*arguments: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    )
-    with process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with child([*COMMAND, *arguments], env=environment, **pipes) as process:
+        yield process
 
 
 def announcement(process: subprocess.Popen[bytes]) -> dict[str, str]:

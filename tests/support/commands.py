@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -55,6 +56,16 @@ def in_a_process(*words: str | Path, cwd: Path, environment: Mapping[str, str] |
         [*SKILLOPT, *map(str, words)], cwd=cwd, env={**clean_environment(), **(environment or {})}, capture_output=True
     )
     return result.returncode, result.stdout.decode("utf-8", "replace"), result.stderr.decode("utf-8", "replace")
+
+
+@contextmanager
+def child(words: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Start a process that never outlives the block, so that a test which fails in it ends."""
+    with subprocess.Popen(words, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def clean_environment() -> dict[str, str]:

@@ -56,3 +56,4 @@ def test_fresh_passes_stand_beside_what_the_gate_measured() -> None:
         "Its score on the selection split is that of 2 fresh passes: 75.0 %; at the gate it had 87.5 %.",
         "The seed's is that of as many beside them: 25.0 %; its baseline was 12.5 %.",
     ]
+    assert len(list(after_the_last_step({**summary, "final": {**final, "seed_passes": None}}))) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from tests.support.records import record
 from tests.support.runs import read_json
 
@@ -38,3 +38,12 @@ def test_what_is_missing_is_said_by_who_needs_it() -> None:
     assert fits({"step": 1}, RECORD)
     assert fits({}, SUMMARY)
     assert not fits({"selection": 5}, SUMMARY)
+
+
+@pytest.mark.parametrize("more", [{"total_usage": 5}, {"usage": {}}, {"final": 5}, {"test": {"seed": 1, "best": 1}}])
+def test_an_early_summary_has_nothing_of_what_only_a_whole_one_has(more: dict[str, Any]) -> None:
+    """F16: a view shows what is there, so what is there has been checked."""
+    early = {"state": "provider_failed", "message": "no key"}
+    assert SUMMARY.validate_python(early) == early
+    with pytest.raises(ValidationError, match="whole"):
+        SUMMARY.validate_python({**early, **more})

@@ -135,8 +135,8 @@ def _known(record: Mapping[str, Any]) -> str:
 
 def _passes(record: Mapping[str, Any]) -> str:
     """Say how far the passes of the current skill lie apart, where it has several."""
-    passes = record.get("val_passes")
-    if not passes or passes["n"] == 1:
+    passes = record["val_passes"]
+    if passes["spread"] is None:
         return ""
     return f" in {passes['n']} passes, which differ by {100 * passes['spread']:.1f} points (standard deviation)"
 

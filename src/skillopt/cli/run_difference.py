@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from skillopt.cli.show_run import named, readable
+from skillopt.cli.show_run import named
 from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.report.flips import Flips
@@ -37,11 +37,10 @@ def show_run_difference(first: RunFiles, second: RunFiles) -> None:
     elif simulated:
         say(f"SIMULATED MODELS in {simulated[0]}: its numbers say nothing about real ones.")
     _show_settings(first, second)
-    with readable(first), readable(second):
-        _show_scores(first, second)
-        splits = [split_difference(first, second, part) for part in ("val", "test")]
-        for split in splits:
-            _show_split(split)
+    _show_scores(first, second)
+    splits = [split_difference(first, second, part) for part in ("val", "test")]
+    for split in splits:
+        _show_split(split)
     if not any(splits):
         say("\nThe runs share no task that both measured with their best skills.")
     _show_skills(first, second)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skillopt.cli.closing import show_scores
 from skillopt.cli.progress import headline
 from skillopt.cli.terminal import say, say_unbroken
-from skillopt.errors import RunDirectoryError, UsageError
+from skillopt.errors import UsageError
 from skillopt.events import EpochStageCommitted, StepCommitted
 from skillopt.report.course import Record
 from skillopt.report.end_words import ended
@@ -31,18 +30,17 @@ def show_run(run: RunFiles) -> None:
     Raises:
         RunDirectoryError: If its files cannot be read.
     """
-    with readable(run):
-        summary = run.summary
-        say(plain(run.name), style="bold")
-        if is_simulated(run):
-            say("SIMULATED MODELS: these numbers say nothing about real ones.")
-        _show_end(summary, LogFollower(run.directory / "events.jsonl").look())
-        if summary is not None and "selection" in summary:
-            show_scores(summary)
-        for record in run.records:
-            _show_record(record)
-        _show_diagnosis(run)
-        _show_more(run)
+    summary = run.summary
+    say(plain(run.name), style="bold")
+    if is_simulated(run):
+        say("SIMULATED MODELS: these numbers say nothing about real ones.")
+    _show_end(summary, LogFollower(run.directory / "events.jsonl").look())
+    if summary is not None and "selection" in summary:
+        show_scores(summary)
+    for record in run.records:
+        _show_record(record)
+    _show_diagnosis(run)
+    _show_more(run)
 
 
 def _show_more(run: RunFiles) -> None:
@@ -55,19 +53,6 @@ def _show_more(run: RunFiles) -> None:
     say("\nA step, a task of it, an edit of it:" if edits else "\nA step, a task of it:")
     for more in ((), ("--task", "ID"), *((("--edit", "K"),) if edits else ())):
         say_command(run, "--step", str(step), *more)
-
-
-@contextmanager
-def readable(run: RunFiles) -> Generator[None]:
-    """Turn what a record lacks, which a run of this version has, into an error for a person."""
-    try:
-        yield
-    except (KeyError, TypeError, AttributeError, AssertionError, ValueError) as error:
-        raise RunDirectoryError(
-            f"{run.directory} holds a record that this version of SkillOpt cannot show: "
-            f"{type(error).__name__}: {error}",
-            hint="Run the same training once more: it writes its files anew from the evidence and pays nothing.",
-        ) from error
 
 
 def record_of(run: RunFiles, step: int) -> Record:

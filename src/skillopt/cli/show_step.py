@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from skillopt.cli.progress import headline
-from skillopt.cli.show_run import named, readable, record_of, say_command
+from skillopt.cli.show_run import named, record_of, say_command
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.errors import UsageError
 from skillopt.events import StepCommitted
@@ -35,29 +35,28 @@ def show_step(run: RunFiles, step: int) -> None:
         RunDirectoryError: If its files cannot be read.
     """
     record = record_of(run, step)
-    with readable(run):
-        say(headline(StepCommitted(record)), style="bold")
-        if step == 0:
-            _show_tasks("selection split", run.rollouts("selection_eval_baseline"))
-            return
-        table = new_table("stage", "what it made")
-        for stage, made in stages(record):
-            table.add_row(stage, plain(made))
-        show_table(table)
-        files = run.step(step)
-        if files is not None:
-            for number, (lost, draw) in enumerate(zip(record.get("redraws") or (), files.lost, strict=False), start=1):
-                say(f"draw {number}, which lost: {plain(str(lost['action']))}, {plain(str(lost['reason']))}")
-                _show_edits(draw)
-            if files.lost:
-                say("the draw that counts:")
-            _show_edits(files.draw)
-            _show_tasks("training batch", files.rollout)
-        _show_flips(run.flips(step))
-        say("\nMore of it:")
-        say_command(run, "--step", str(step), "--task", "ID")
-        if files is not None and files.draw.edits:
-            say_command(run, "--step", str(step), "--edit", "K")
+    say(headline(StepCommitted(record)), style="bold")
+    if step == 0:
+        _show_tasks("selection split", run.rollouts("selection_eval_baseline"))
+        return
+    table = new_table("stage", "what it made")
+    for stage, made in stages(record):
+        table.add_row(stage, plain(made))
+    show_table(table)
+    files = run.step(step)
+    if files is not None:
+        for number, (lost, draw) in enumerate(zip(record.get("redraws") or (), files.lost, strict=False), start=1):
+            say(f"draw {number}, which lost: {plain(str(lost['action']))}, {plain(str(lost['reason']))}")
+            _show_edits(draw)
+        if files.lost:
+            say("the draw that counts:")
+        _show_edits(files.draw)
+        _show_tasks("training batch", files.rollout)
+    _show_flips(run.flips(step))
+    say("\nMore of it:")
+    say_command(run, "--step", str(step), "--task", "ID")
+    if files is not None and files.draw.edits:
+        say_command(run, "--step", str(step), "--edit", "K")
 
 
 def show_edit(run: RunFiles, step: int, number: int) -> None:
@@ -78,23 +77,22 @@ def show_edit(run: RunFiles, step: int, number: int) -> None:
     if files is None or number > len(edits):
         raise UsageError(f"step {step} has no edit {number}", hint=f"It has {len(edits)}.")
     edit = edits[number - 1]
-    with readable(run):
-        say(f"edit {number} of step {step}: {_end(edit)}", style="bold")
-        source = f", from a {edit.source_type}" if edit.source_type else ""
-        say(plain(f"{edit.op}{source}, stands for {counted(edit.support_count, 'proposal')}"))
-        for name, text in (("target", edit.target), ("content", edit.content)):
-            if text:
-                say(f"\n{name}:")
-                say_unbroken(_indented(text))
-        _show_origin(edit, files.draw.patches, files.rollout)
-        if edit.vetting is not None:
-            after = "not all measured" if edit.vetting.after is None else f"{edit.vetting.after:g}"
-            say(f"\ntried alone on {named(edit.vetting.task_ids)}: {edit.vetting.before:g} -> {after}")
-        if edit.status != "applied":
-            say("\nit is not in the candidate")
-            return
-        say(f"\nthe gate on all edits of the step: {plain(str(record['action']))}, {plain(str(record['reason']))}")
-        _show_flips(run.flips(step))
+    say(f"edit {number} of step {step}: {_end(edit)}", style="bold")
+    source = f", from a {edit.source_type}" if edit.source_type else ""
+    say(plain(f"{edit.op}{source}, stands for {counted(edit.support_count, 'proposal')}"))
+    for name, text in (("target", edit.target), ("content", edit.content)):
+        if text:
+            say(f"\n{name}:")
+            say_unbroken(_indented(text))
+    _show_origin(edit, files.draw.patches, files.rollout)
+    if edit.vetting is not None:
+        after = "not all measured" if edit.vetting.after is None else f"{edit.vetting.after:g}"
+        say(f"\ntried alone on {named(edit.vetting.task_ids)}: {edit.vetting.before:g} -> {after}")
+    if edit.status != "applied":
+        say("\nit is not in the candidate")
+        return
+    say(f"\nthe gate on all edits of the step: {plain(str(record['action']))}, {plain(str(record['reason']))}")
+    _show_flips(run.flips(step))
 
 
 def _show_edits(draw: DrawFiles) -> None:

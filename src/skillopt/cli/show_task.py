@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from skillopt.cli.show_run import named, readable, record_of, say_command
+from skillopt.cli.show_run import named, record_of, say_command
 from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.errors import UsageError
 from skillopt.report.evaluations import evaluations, evaluations_of_step
@@ -41,8 +41,7 @@ def show_task_in_run(run: RunFiles, task: str) -> None:
     Raises:
         UsageError: If it never came up.
     """
-    with readable(run):
-        places = evaluations(run)
+    places = evaluations(run)
     found = [(one, row) for one in places for row in run.rollouts(one.place) if row.id == task]
     if not found:
         raise _unknown("this run", task, (row.id for one in places for row in run.rollouts(one.place)))

@@ -13,9 +13,7 @@ from starlette.responses import Response
 from skillopt.dashboard.catalogue import RunEntry
 from skillopt.dashboard.rendering import Crumb
 from skillopt.dashboard.site import Site, list_crumb, not_found, site_of
-from skillopt.errors import RunDirectoryError
 from skillopt.report.page import is_simulated
-from skillopt.report.reading import WAY_OUT
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.types import JsonValue
@@ -118,18 +116,11 @@ def _compared(at: int, entry: RunEntry, run: RunFiles) -> Compared:
 
 
 def _standings(runs: Sequence[RunFiles]) -> list[Line]:
-    found = [_standing(run) for run in runs]
+    found = [standing(run) for run in runs]
     return [
         Line(head, tuple(one.get(head, _MISSING) for one in found))
         for head in dict.fromkeys(h for o in found for h in o)
     ]
-
-
-def _standing(run: RunFiles) -> dict[str, str]:
-    try:
-        return standing(run)
-    except (KeyError, TypeError) as error:
-        raise RunDirectoryError(f"{run.directory} lacks what every run has: {error!r}", hint=WAY_OUT) from error
 
 
 def _value(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,13 +11,11 @@ from starlette.responses import Response
 from skillopt.dashboard.numbers import number, number_in_query
 from skillopt.dashboard.rendering import Crumb, run_url
 from skillopt.dashboard.site import not_found, run_crumbs, site_of
-from skillopt.errors import RunDirectoryError
 from skillopt.report.course import Record
 from skillopt.report.draws import diff_of_lines, draws
 from skillopt.report.edit_effect import edit_effect
 from skillopt.report.evaluations import evaluations_of_step
 from skillopt.report.page import EpochPart
-from skillopt.report.reading import WAY_OUT
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import step_place
 from skillopt.report.step_words import reflections, stages
@@ -55,7 +52,7 @@ def step_page(request: Request) -> Response:
         run=entry,
         step=step,
         record=record,
-        stages=_stages(files, record) if step else {},
+        stages=dict(stages(record)) if step and record else {},
         batch=batch[:_ROWS_SHOWN],
         batch_size=len(batch),
         draws=draws(files, step, record, most_lines=_MOST_LINES) if step else (),
@@ -119,15 +116,6 @@ def _steps(files: RunFiles) -> list[int]:
 def _record(files: RunFiles, step: int) -> Record:
     nothing: Record = {}
     return next((record for record in files.records if record.get("step") == step), nothing)
-
-
-def _stages(files: RunFiles, record: Record) -> Mapping[str, str]:
-    """Return what each stage made, in words; nothing for a step whose record is not written yet."""
-    try:
-        return dict(stages(record)) if record else {}
-    except (KeyError, TypeError) as error:
-        path = files.directory / "history.json"
-        raise RunDirectoryError(f"{path} lacks what every record has: {error!r}", hint=WAY_OUT) from error
 
 
 def _epoch(files: RunFiles, record: Record) -> EpochPart | None:

@@ -225,15 +225,16 @@ def _few_tasks(
     records: Sequence[Record], summary: Record, *, selection: Flips | None, test: Flips | None
 ) -> Finding | None:
     """F141: no limit where they were enough to gain nearly everything, and to show it."""
-    tasks = records[0]["val_n"] // records[0]["val_passes"]["n"]
+    rollouts, passes = records[0]["val_n"], records[0]["val_passes"]["n"]
+    tasks = rollouts // passes
     needed = next(n for n in range(1, 64) if sign_test(n, 0).p_value <= RARE)
     found = _gain(selection, test)
     if tasks >= 4 * needed or (found is not None and found[0].p_value <= RARE and _went_well(records)):
         return None
     return Finding(
         "few_tasks",
-        f"The selection split has {counted(tasks, 'task')}: one is worth {_percent(1 / tasks)}, and a gain of fewer "
-        f"than {needed} may be chance.",
+        f"The selection split has {counted(tasks, 'task')}: one is worth {_percent(passes / rollouts)}, and a gain of "
+        f"fewer than {needed} may be chance.",
         f"Use at least {4 * needed} selection tasks, or more passes (evaluation.repeats); see `skillopt noise`.",
     )
 

@@ -52,10 +52,11 @@ def after_the_last_step(summary: Record) -> Iterator[str]:
             for one in final["finalists"]
         )
         yield f"Best skill: step {summary['best_step']}, chosen by fresh passes among {scores}"
-    if final.get("passes"):
-        fresh, gate = 100 * final["passes"]["mean"], 100 * summary["best_gate_score"]
-        seed, baseline = 100 * final["seed_passes"]["mean"], 100 * summary["baseline_gate_score"]
-        number = final["passes"]["n"]
+    best_passes, seed_passes = final.get("passes"), final.get("seed_passes")
+    if best_passes and seed_passes:
+        fresh, gate = 100 * best_passes["mean"], 100 * summary["best_gate_score"]
+        seed, baseline = 100 * seed_passes["mean"], 100 * summary["baseline_gate_score"]
+        number = best_passes["n"]
         passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
         yield f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %."
         yield f"The seed's is that of as many beside them: {seed:.1f} %; its baseline was {baseline:.1f} %."

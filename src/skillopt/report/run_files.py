@@ -124,10 +124,7 @@ class RunFiles:
         path = self.directory / "history.json"
         if not self.records:
             raise RunDirectoryError(f"{path}: there is no baseline yet", hint="Wait until it is measured.")
-        try:
-            return course(self.records, name=self.name)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunDirectoryError(f"{path} lacks what every record has: {error!r}", hint=WAY_OUT) from error
+        return course(self.records, name=self.name)
 
     @cached_property
     def steps(self) -> tuple[int, ...]:

@@ -27,6 +27,7 @@ GREATEST: Final = 10**15
 """No count of a run is beyond it, and every number below is one that can be reckoned with."""
 
 Count: TypeAlias = Annotated[int, Field(ge=0, le=GREATEST)]
+Positive: TypeAlias = Annotated[int, Field(ge=1, le=GREATEST)]
 Number: TypeAlias = Annotated[float, Field(ge=-GREATEST, le=GREATEST)]
 
 
@@ -50,9 +51,9 @@ class _Roles(Shape):
 
 
 class _Passes(Shape):
-    n: Annotated[int, Field(ge=1, le=GREATEST)]
+    n: Positive
     mean: Number
-    spread: Number | None = None
+    spread: Number | None
 
 
 class _Rewrite(Shape):
@@ -65,9 +66,12 @@ class _SignTest(Shape):
     p_value: Number
 
 
-class _Judged(Shape):
+class _Told(Shape):
     action: str
     reason: str
+
+
+class _Judged(_Told):
     candidate_gate_score: Number | None = None
     candidate_gate_score_upper_bound: Number | None = None
 
@@ -81,7 +85,7 @@ class _Baseline(Shape):
     val_acc: Number | None
     val_soft: Number | None
     val_solved: Count
-    val_n: Count
+    val_n: Positive
     gate_metric: str
     current_score: Number
     current_origin: str
@@ -93,7 +97,7 @@ class _Baseline(Shape):
     skill_tokens: Count
     total_usage: _Roles
     slow_update: _Judged | None = None
-    meta_skill: dict[str, Any] | None = None
+    meta_skill: _Told | None = None
 
 
 class _Step(_Baseline):
@@ -201,7 +205,9 @@ def _kind_of_record(value: object) -> str:
 
 
 def _kind_of_summary(value: object) -> str:
-    return "whole" if isinstance(value, Mapping) and "selection" in value else "early"
+    """An early summary has nothing of what only a whole one has: views show of each what is there."""
+    own = _Summary.model_fields.keys() - _Early.model_fields.keys()
+    return "whole" if isinstance(value, Mapping) and any(name in value for name in own) else "early"
 
 
 _OneRecord: TypeAlias = Annotated[

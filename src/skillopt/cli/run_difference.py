@@ -12,8 +12,8 @@ from rich.text import Text
 from skillopt.cli.show_run import named
 from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.cli.text_difference import show_text_difference
+from skillopt.report.card import is_simulated
 from skillopt.report.flips import Flips
-from skillopt.report.page import is_simulated
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain

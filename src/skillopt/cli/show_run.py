@@ -11,12 +11,13 @@ from skillopt.cli.progress import headline
 from skillopt.cli.terminal import say, say_unbroken
 from skillopt.errors import UsageError
 from skillopt.events import EpochStageCommitted, StepCommitted
+from skillopt.report.card import is_simulated
 from skillopt.report.course import Record
 from skillopt.report.end_words import ended
 from skillopt.report.live_state import LiveRun
 from skillopt.report.live_words import in_words
 from skillopt.report.log_follower import LogFollower
-from skillopt.report.page import findings_of, is_simulated
+from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
 
@@ -61,9 +62,9 @@ def record_of(run: RunFiles, step: int) -> Record:
     Raises:
         UsageError: If the run has no such step.
     """
-    for record in run.records:
-        if record.get("step") == step:
-            return record
+    record = run.record(step)
+    if record is not None:
+        return record
     played = f"it has the steps 0 to {len(run.records) - 1}" if run.records else "not even its baseline was measured"
     raise UsageError(f"{plain(run.name)} has no step {step}", hint=f"So far {played}.")
 

@@ -7,15 +7,13 @@ from starlette.responses import Response
 
 from skillopt.dashboard.numbers import number
 from skillopt.dashboard.rendering import Crumb, page_number, paged, run_url
-from skillopt.dashboard.site import not_found, run_crumbs, site_of
+from skillopt.dashboard.site import not_found, run_crumbs, run_of
 from skillopt.report.optimizer_calls import call, calls, sizes
 
 
 def calls_page(request: Request) -> Response:
     """Return the page of all recorded replies, or of those of a step or a stage that the query names."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     step, stage = number(request.query_params.get("step", "")), request.query_params.get("stage", "")
     found = calls(files.directory, step=step)
     shown = paged([line for line in found if not stage or line.place.stage == stage], page_number(request))
@@ -34,9 +32,8 @@ def calls_page(request: Request) -> Response:
 
 def call_page(request: Request) -> Response:
     """Return the page of one recorded reply with what it answers."""
-    site = site_of(request)
-    entry = site.entry(request)
-    found = call(site.catalogue.files(entry).directory, request.path_params["key"])
+    site, entry, files = run_of(request)
+    found = call(files.directory, request.path_params["key"])
     if found is None:
         raise not_found("There is no such reply in this run.")
     place = found.line.place

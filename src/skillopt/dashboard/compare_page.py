@@ -13,7 +13,7 @@ from starlette.responses import Response
 from skillopt.dashboard.catalogue import RunEntry
 from skillopt.dashboard.rendering import Crumb
 from skillopt.dashboard.site import Site, list_crumb, not_found, site_of
-from skillopt.report.page import is_simulated
+from skillopt.report.card import is_simulated
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.types import JsonValue

@@ -15,7 +15,7 @@ from skillopt.dashboard.channel import News, stream
 from skillopt.dashboard.downloads import offered
 from skillopt.dashboard.live_part import LivePart, live_part
 from skillopt.dashboard.rendering import Paged, page_number, paged
-from skillopt.dashboard.site import Site, list_crumb, run_crumbs, site_of
+from skillopt.dashboard.site import Site, list_crumb, run_crumbs, run_of, site_of
 from skillopt.errors import RunDirectoryError
 from skillopt.report.card import run_card
 from skillopt.report.charts import chart_data
@@ -92,9 +92,7 @@ def run_events(request: Request) -> Response:
 
 def epochs_page(request: Request) -> Response:
     """Return what followed each epoch: slow updates with what they changed, and the optimizer's memory."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     return site.rendering.page(
         request,
         "epochs.html.jinja",
@@ -108,9 +106,7 @@ def epochs_page(request: Request) -> Response:
 
 def spending_page(request: Request) -> Response:
     """Return what a run used and paid, by role and stage."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     return site.rendering.page(
         request,
         "spending.html.jinja",
@@ -124,9 +120,7 @@ def spending_page(request: Request) -> Response:
 
 def card_page(request: Request) -> Response:
     """Return the run card: what is needed to repeat a run."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     return site.rendering.page(
         request,
         "card.html.jinja",

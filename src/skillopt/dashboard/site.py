@@ -75,15 +75,6 @@ class Site:
             raise not_found("There is no such run here. It may have been moved or removed.")
         return found
 
-    def files(self, request: Request) -> RunFiles:
-        """Return the reader of the run that the address names.
-
-        Raises:
-            HTTPException: 404, where there is none.
-            RunDirectoryError: If it is no longer there.
-        """
-        return self.catalogue.files(self.entry(request))
-
 
 def site_over(catalogue: Catalogue) -> Site:
     """Return a site over the runs of a catalogue."""
@@ -94,6 +85,18 @@ def site_over(catalogue: Catalogue) -> Site:
 def site_of(request: Request) -> Site:
     """Return the site that a request was made to."""
     return cast("Site", request.app.state.site)
+
+
+def run_of(request: Request) -> tuple[Site, RunEntry, RunFiles]:
+    """Return the site that a request was made to, the run that the address names, and its reader.
+
+    Raises:
+        HTTPException: 404, where there is no such run.
+        RunDirectoryError: If it is no longer there.
+    """
+    site = site_of(request)
+    entry = site.entry(request)
+    return site, entry, site.catalogue.files(entry)
 
 
 def not_found(message: str) -> HTTPException:

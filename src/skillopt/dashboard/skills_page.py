@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from skillopt.dashboard.numbers import number
 from skillopt.dashboard.rendering import page_number, paged
-from skillopt.dashboard.site import not_found, run_crumbs, site_of
+from skillopt.dashboard.site import not_found, run_crumbs, run_of
 from skillopt.report.draws import skill_diff
 from skillopt.report.run_files import RunFiles
 
@@ -41,9 +41,7 @@ class Version:
 
 def skills_page(request: Request) -> Response:
     """Return the page of the skill's versions and of the difference between the two that the query names."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     versions = tuple(_versions(files))
     names = [str(one.step) for one in versions] + ([_BEST] if files.best_skill is not None else [])
     if not names:
@@ -92,18 +90,17 @@ def _text(files: RunFiles, name: str) -> str:
 
 def _versions(files: RunFiles) -> Iterator[Version]:
     """Yield the versions that brought something new, as far as the records tell; without records all of them."""
-    records = {record.get("step"): record for record in files.records}
     origin, before = None, None
     for step in files.skill_versions:
-        record = records.get(step)
-        made_by = "" if record is None else str(record.get("current_origin", ""))
+        record = files.record(step)
+        made_by = "" if record is None else str(record["current_origin"])
         if record is not None and made_by == origin:
             continue
         yield Version(
             step,
             _made_by(made_by),
-            None if record is None else record.get("current_score"),
-            None if record is None else record.get("skill_tokens"),
+            None if record is None else record["current_score"],
+            None if record is None else record["skill_tokens"],
             before,
         )
         origin, before = made_by, step

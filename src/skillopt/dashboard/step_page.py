@@ -10,12 +10,12 @@ from starlette.responses import Response
 
 from skillopt.dashboard.numbers import number, number_in_query
 from skillopt.dashboard.rendering import Crumb, run_url
-from skillopt.dashboard.site import not_found, run_crumbs, site_of
+from skillopt.dashboard.site import not_found, run_crumbs, run_of
 from skillopt.report.course import Record
 from skillopt.report.draws import diff_of_lines, draws
 from skillopt.report.edit_effect import edit_effect
 from skillopt.report.evaluations import evaluations_of_step
-from skillopt.report.page import EpochPart
+from skillopt.report.page import EpochPart, epoch_part
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import step_place
 from skillopt.report.step_words import reflections, stages
@@ -37,11 +37,9 @@ class Neighbours:
 
 def step_page(request: Request) -> Response:
     """Return the page of the step that the address names; 0 is the baseline."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     step = _step(request, files)
-    record = _record(files, step)
+    record = files.record(step) or {}
     shown = evaluations_of_step(files, step)
     batch = files.rollouts(shown[0].place) if shown else ()
     return site.rendering.page(
@@ -65,11 +63,9 @@ def step_page(request: Request) -> Response:
 
 def edit_page(request: Request) -> Response:
     """Return the page of one edit of a step, of the draw that counts or, by `draw`, of one that lost."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     step, asked = _step(request, files), number(request.path_params["edit"])
-    record, which = _record(files, step), number_in_query(request, "draw", default=0)
+    record, which = files.record(step) or {}, number_in_query(request, "draw", default=0)
     found = draws(files, step, record, most_lines=_MOST_LINES) if step else ()
     if which is None or (which and which >= len(found)):
         raise not_found(f"Step {step} has no such draw. It has {max(0, len(found) - 1)} that lost.")
@@ -110,20 +106,12 @@ def _step(request: Request, files: RunFiles) -> int:
 
 def _steps(files: RunFiles) -> list[int]:
     """Return the steps that have a record or left files, in their order."""
-    return sorted({*files.steps, *(int(record["step"]) for record in files.records if "step" in record)})
-
-
-def _record(files: RunFiles, step: int) -> Record:
-    nothing: Record = {}
-    return next((record for record in files.records if record.get("step") == step), nothing)
+    return sorted({*files.steps, *(record["step"] for record in files.records)})
 
 
 def _epoch(files: RunFiles, record: Record) -> EpochPart | None:
     """Return what followed the epoch that this step ended; None where nothing did."""
-    epoch = record.get("epoch")
-    if not isinstance(epoch, int) or not (record.get("slow_update") or record.get("meta_skill")):
-        return None
-    return EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
+    return epoch_part(files, record["epoch"]) if record.get("slow_update") or record.get("meta_skill") else None
 
 
 def _neighbours(files: RunFiles, step: int) -> Neighbours:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from skillopt.dashboard.numbers import number_in_query
 from skillopt.dashboard.rendering import Crumb, page_number, paged, run_url
-from skillopt.dashboard.site import not_found, run_crumbs, site_of
+from skillopt.dashboard.site import not_found, run_crumbs, run_of
 from skillopt.dashboard.skills_page import name_in_words
 from skillopt.report.evaluations import Evaluation, evaluation
 from skillopt.report.run_files import RunFiles
@@ -61,9 +61,7 @@ class TimeShown:
 
 def tasks_page(request: Request) -> Response:
     """Return the page of all tasks, or of those that the query asks for."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     every = site.histories.history(files).tasks
     asked = {name: request.query_params.get(name, "") for name in ("split", "outcome", "changed", "text")}
     shown = [task for task in every if _fits(task, asked)]
@@ -85,9 +83,7 @@ def tasks_page(request: Request) -> Response:
 
 def task_page(request: Request) -> Response:
     """Return the page of one task: each time that it came up, with links to what the target did."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     history, wanted = site.histories.history(files), request.query_params.get("id", "")
     task = next((task for task in history.tasks if task.id == wanted), None)
     if task is None:
@@ -115,9 +111,7 @@ def task_page(request: Request) -> Response:
 
 def evaluation_page(request: Request) -> Response:
     """Return the page of one evaluation: its rows, or those that the query asks for."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     one = _evaluation(request, files)
     rows = files.rollouts(one.place)
     asked = {name: request.query_params.get(name, "") for name in ("outcome", "text")}
@@ -140,9 +134,7 @@ def evaluation_page(request: Request) -> Response:
 
 def trajectory_page(request: Request) -> Response:
     """Return the page of what the target did on a task in one evaluation."""
-    site = site_of(request)
-    entry = site.entry(request)
-    files = site.catalogue.files(entry)
+    site, entry, files = run_of(request)
     one = _evaluation(request, files)
     rows, wanted = files.rollouts(one.place), request.query_params.get("task", "")
     passes = [row.repeat for row in rows if row.id == wanted]
@@ -193,8 +185,8 @@ def _skill_read(run: str, files: RunFiles, one: Evaluation) -> Crumb | None:
     if one.step is None:
         return None if one.epoch is not None else Crumb(name_in_words("best"), run_url(run, "skills", to="best"))
     if one.place.endswith(("/rollout", "/selection_eval_refresh")):
-        before = next((record for record in files.records if record.get("step") == one.step - 1), None)
-        if before is None or before.get("action") == Action.DEFERRED:  # The batch may have met edits that still waited.
+        before = files.record(one.step - 1)
+        if before is None or before["action"] == Action.DEFERRED:  # The batch may have met edits that still waited.
             return None
         return Crumb(name_in_words(str(one.step - 1)), run_url(run, "skills", to=one.step - 1))
     place = "lost" if "/draw_" in one.place else "update"

@@ -69,7 +69,7 @@ def evaluations(run: RunFiles) -> tuple[Evaluation, ...]:
     Raises:
         RunDirectoryError: If one of its directories cannot be read.
     """
-    epochs = {record["step"]: record.get("epoch") for record in run.records if "step" in record}
+    epochs = {record["step"]: record["epoch"] for record in run.records}
     between = {epoch: tuple(_between(run, epoch)) for epoch in run.epochs}
     found = [*evaluations_of_step(run, 0)]
     for step in run.steps:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from skillopt.report.card import is_simulated, models_by_role, run_card
@@ -126,7 +127,7 @@ def report_page(files: RunFiles) -> ReportPage:
         findings=findings_of(files),
         course=course,
         charts=None if course is None else chart_data(course),
-        steps=() if course is None else tuple(_step(files, point) for point in course.points[1:]),
+        steps=() if course is None else tuple(map(partial(_step, files), course.points[1:], files.records[1:])),
         epochs=epochs_of(files),
         best_change=None if seed is None or best is None else skill_diff(seed, best, most=_MOST_LINES),
         best_skill=best,
@@ -147,10 +148,12 @@ def findings_of(files: RunFiles) -> tuple[Finding, ...]:
 
 def epochs_of(files: RunFiles) -> tuple[EpochPart, ...]:
     """Return what followed each epoch."""
-    return tuple(
-        EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
-        for epoch in files.epochs
-    )
+    return tuple(epoch_part(files, epoch) for epoch in files.epochs)
+
+
+def epoch_part(files: RunFiles, epoch: int) -> EpochPart:
+    """Return what followed one epoch."""
+    return EpochPart(epoch, files.slow_update(epoch), files.flips_of_slow_update(epoch), files.meta_skill(epoch))
 
 
 def splits_of(files: RunFiles) -> Iterator[SplitPart]:
@@ -168,6 +171,5 @@ def splits_of(files: RunFiles) -> Iterator[SplitPart]:
             yield SplitPart(name, shown_scores(seed), shown_scores(best), told, gained(files, part))
 
 
-def _step(files: RunFiles, point: StepPoint) -> StepPart:
-    record = next(record for record in files.records if record["step"] == point.step)
+def _step(files: RunFiles, point: StepPoint, record: Record) -> StepPart:
     return StepPart(point, record, draws(files, point.step, record, most_lines=_MOST_LINES_OF_A_STEP))

@@ -86,6 +86,10 @@ class RunFiles:
         """The entries of history.json, the baseline first; none before the baseline was measured."""
         return self._reader.value("history.json", RECORDS, ())
 
+    def record(self, step: int) -> Record | None:
+        """Return the record of a step; None where there is none, or none yet."""
+        return self._by_step.get(step)
+
     @property
     def last_record(self) -> Record:
         """The newest of them; empty where there is none."""
@@ -233,7 +237,7 @@ class RunFiles:
         if not candidate or not last:
             return None
         # The record of the last step speaks of the skill that the slow update left; what it met is the step's own.
-        origin = f"step_{last:04d}" if self._by_step[last].get("action") in ACCEPTED else self._origin(last - 1)
+        origin = f"step_{last:04d}" if self._by_step[last]["action"] in ACCEPTED else self._origin(last - 1)
         return flips(self._bar(origin, last), candidate, self.metric)
 
     def selection(self, origin: str) -> Rows:
@@ -269,15 +273,15 @@ class RunFiles:
         return {step: rows for step, rows in found.items() if rows}
 
     def _last_step(self, epoch: int) -> int:
-        return max((step for step, record in self._by_step.items() if record.get("epoch") == epoch), default=0)
+        return max((step for step, record in self._by_step.items() if record["epoch"] == epoch), default=0)
 
     def _origin(self, step: int) -> str:
-        record = self._by_step.get(step)
-        return "initial_skill" if record is None else str(record.get("current_origin"))
+        record = self.record(step)
+        return "initial_skill" if record is None else str(record["current_origin"])
 
     @cached_property
     def _by_step(self) -> Mapping[int, Record]:
-        return {record["step"]: record for record in self.records if "step" in record}
+        return {record["step"]: record for record in self.records}
 
     def _numbers(self, place: str, pattern: re.Pattern[str]) -> tuple[int, ...]:
         names = self._reader.names(place, pattern)

@@ -13,7 +13,15 @@ from skillopt.report.live_state import NOTHING, STAGES, LimitUse, LiveRun, Stage
 
 def test_nothing_is_known_before_the_first_event() -> None:
     assert (NOTHING.total_steps, NOTHING.at_work, NOTHING.limits(1.0), NOTHING.seconds_left(1.0)) == (0, None, (), None)
-    assert NOTHING.six == tuple((name, None) for name in STAGES)
+    assert NOTHING.shown == ()
+
+
+def test_the_six_stages_are_shown_from_the_first_on_and_another_one_while_it_works() -> None:
+    rollout, vet, slow = Stage("rollout", 1.0, over=True), Stage("vet", 2.0), Stage("slow_update", 3.0, over=True)
+    six = (("rollout", rollout), *((name, None) for name in STAGES[1:]))
+    assert LiveRun(stages=(rollout, vet)).shown == (*six, ("vet", vet))
+    assert LiveRun(stages=(rollout, replace(vet, over=True))).shown == six
+    assert LiveRun(stages=(slow,)).shown == (("slow_update", slow),)
 
 
 def test_a_rate_counts_what_was_not_in_the_evidence_and_there_is_none_of_nothing() -> None:

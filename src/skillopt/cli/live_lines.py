@@ -14,7 +14,7 @@ from typing import Final
 from rich.text import Text
 
 from skillopt.cli.edit_lines import cut
-from skillopt.report.live_state import STAGES, LiveRun, Stage
+from skillopt.report.live_state import LiveRun, Stage
 from skillopt.report.live_words import (
     count_words,
     in_words,
@@ -84,20 +84,10 @@ def _heading(known: LiveRun) -> Text:
 
 
 def _stages(known: LiveRun, window: Window, now: float) -> Iterator[Text]:
-    """A line for each of the six stages of a step, and for another one while it works; in a low window that one."""
-    at_work = known.at_work
-    if window.height < _LOW:
-        if at_work is not None:
-            yield _stage(at_work.name, at_work, window, now)
-        return
-    if any(stage.name in STAGES for stage in known.stages):
-        for name, stage in known.six:
+    """A line for each stage; in a low window for the one at work alone."""
+    for name, stage in known.shown:
+        if window.height >= _LOW or (stage is not None and stage is known.at_work):
             yield _stage(name, stage, window, now)
-        if at_work is None or at_work.name in STAGES:
-            return
-    for stage in known.stages:
-        if stage.name not in STAGES and (stage is at_work or not any(one.name in STAGES for one in known.stages)):
-            yield _stage(stage.name, stage, window, now)
 
 
 def _stage(name: str, stage: Stage | None, window: Window, now: float) -> Text:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from skillopt.dashboard.following import Seen
-from skillopt.report.live_state import STAGES, EditLine, LiveRun, Stage
+from skillopt.report.live_state import EditLine, LiveRun, Stage
 from skillopt.report.live_words import (
     count_words,
     in_words,
@@ -89,7 +89,7 @@ def live_part(seen: Seen, *, now: float) -> LivePart:
         seen,
         place_words(live),
         _news(seen),
-        tuple(_stages(live, until)) if seen.state != "ended" else (),
+        tuple(_stage(*one, until) for one in live.shown) if seen.state != "ended" else (),
         tuple(_scores(live)),
         live.edits[: -_SHOWN_EDITS - 1 : -1],
         "" if live.spent is None else spent_words(live.spent),
@@ -114,17 +114,6 @@ def _news(seen: Seen) -> str:
     if not last.step:
         return f"Baseline measured: {score}."
     return f"Step {last.step} of {live.total_steps} is done: {last.action.replace('_', ' ')}; current skill {score}."
-
-
-def _stages(live: LiveRun, now: float) -> Iterator[StageLine]:
-    """Yield the six stages of a step, and another one while it works; ahead of the first step, what there is."""
-    stepping = any(stage.name in STAGES for stage in live.stages)
-    if stepping:
-        for name, stage in live.six:
-            yield _stage(name, stage, now)
-    for stage in live.stages:
-        if stage.name not in STAGES and (stage is live.at_work or not stepping):
-            yield _stage(stage.name, stage, now)
 
 
 def _stage(name: str, stage: Stage | None, now: float) -> StageLine:

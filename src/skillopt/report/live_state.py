@@ -155,10 +155,15 @@ class LiveRun:
         return next((stage for stage in reversed(self.stages) if not stage.over), None)
 
     @property
-    def six(self) -> tuple[tuple[str, Stage | None], ...]:
-        """The six stages of the step, each as far as it has come; None for one that has not begun."""
+    def shown(self) -> tuple[tuple[str, Stage | None], ...]:
+        """The stages to show: the six of a step, None for one that has not begun, and another one while it works.
+
+        Ahead of the first step and between steps, those that have begun.
+        """
         begun = {stage.name: stage for stage in self.stages}
-        return tuple((name, begun.get(name)) for name in STAGES)
+        six = () if begun.keys().isdisjoint(STAGES) else STAGES
+        beside = [name for name, stage in begun.items() if name not in STAGES and (not six or stage is self.at_work)]
+        return tuple((name, begun.get(name)) for name in (*six, *beside))
 
     def seconds_left(self, now: float) -> float | None:
         """Return about how long the remaining steps take, the final test not counted; None where nobody can say yet.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.report.run_files import RunFiles
-from skillopt.report.spending import stages, totals
+from skillopt.report.spending import by_stage, totals
 
 
 def test_the_stages_of_a_role_come_to_its_total(eventful: Path) -> None:
@@ -18,12 +18,12 @@ def test_the_stages_of_a_role_come_to_its_total(eventful: Path) -> None:
     used = {line.role: line for line in totals(files) if line.stage == "used by the run"}
     assert set(used) == {"target", "optimizer"}
     for role, total in used.items():
-        own = [line for line in stages(files.summary) if line.role == role]
+        own = [line for line in by_stage(files.summary) if line.role == role]
         assert sum(line.calls for line in own) == total.calls > 0
         assert sum(line.output_tokens for line in own) == total.output_tokens > 0
         assert sum(line.dollars or 0 for line in own) == pytest.approx(total.dollars)
-    assert [line.role for line in stages(files.summary)] == sorted(
-        (line.role for line in stages(files.summary)), reverse=True
+    assert [line.role for line in by_stage(files.summary)] == sorted(
+        (line.role for line in by_stage(files.summary)), reverse=True
     )
 
 
@@ -50,5 +50,5 @@ def test_a_run_that_has_just_begun_has_used_nothing(tmp_path: Path) -> None:
 def test_a_price_that_is_not_known_is_no_price_of_nothing() -> None:
     """F11."""
     amounts = {"calls": 1, "fresh_tokens": 2, "cached_tokens": 0, "output_tokens": 3, "dollars": None}
-    (line,) = stages({"usage": {"target.gate": amounts}})
+    (line,) = by_stage({"usage": {"target.gate": amounts}})
     assert (line.role, line.stage, line.dollars) == ("target", "gate", None)

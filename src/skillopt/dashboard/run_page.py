@@ -24,7 +24,7 @@ from skillopt.report.diagnosis import Finding
 from skillopt.report.end_words import after_the_last_step
 from skillopt.report.page import SplitPart, epochs_of, findings_of, splits_of
 from skillopt.report.run_files import RunFiles
-from skillopt.report.spending import stages, totals
+from skillopt.report.spending import by_stage, totals
 from skillopt.types import JsonValue
 
 
@@ -115,7 +115,7 @@ def spending_page(request: Request) -> Response:
         crumbs=run_crumbs(entry),
         run=entry,
         totals=tuple(totals(files)),
-        stages=tuple(stages(files.summary or {})),
+        stages=tuple(by_stage(files.summary or {})),
     )
 
 

@@ -20,7 +20,7 @@ from skillopt.report.flips import Flips
 from skillopt.report.gain import Part, gained
 from skillopt.report.picture import ending
 from skillopt.report.run_files import RunFiles
-from skillopt.report.spending import SpendingLine, stages, totals
+from skillopt.report.spending import SpendingLine, by_stage, totals
 from skillopt.report.step_files import MetaSkillFiles, SlowUpdateFiles
 from skillopt.types import JsonValue
 
@@ -131,7 +131,7 @@ def report_page(files: RunFiles) -> ReportPage:
         epochs=epochs_of(files),
         best_change=None if seed is None or best is None else skill_diff(seed, best, most=_MOST_LINES),
         best_skill=best,
-        spending=tuple(stages(summary)),
+        spending=tuple(by_stage(summary)),
         totals=tuple(totals(files)),
         card=run_card(files),
         config=files.config or "",

@@ -24,7 +24,7 @@ class SpendingLine:
     dollars: float | None
 
 
-def stages(summary: Record) -> Iterator[SpendingLine]:
+def by_stage(summary: Record) -> Iterator[SpendingLine]:
     """Yield what the run used at each stage, the target first; nothing while no end is recorded."""
     usage: Mapping[str, Record] = summary.get("usage") or {}
     for key in sorted(usage, key=lambda name: (name.partition(".")[0] != "target", name)):

@@ -10,16 +10,17 @@ from tests.cli.conftest import Finished
 from tests.support.runs import read_json
 
 from skillopt.cli.show_step import show_edit, show_step
+from skillopt.errors import UsageError
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import write_json_atomically
 
 
-def said_of(run: Path, step: int, capsys: pytest.CaptureFixture[str], edit: int | None = None) -> str:
+def said_of(run: Path, step: int, capsys: pytest.CaptureFixture[str], edit: int | None = None, *, draw: int = 0) -> str:
     files = RunFiles(run)
     if edit is None:
         show_step(files, step)
     else:
-        show_edit(files, step, edit)
+        show_edit(files, step, edit, draw=draw)
     return capsys.readouterr().out
 
 
@@ -73,6 +74,42 @@ def test_draws_that_lost_ahead_of_the_one_that_counts_are_told(
         lost, counts = (RunFiles(eventful).step(record["step"]).lost[0].edits, "the draw that counts:")  # type: ignore[union-attr]
         ahead = " ".join(said.partition(counts)[0].split())
         assert counts in said and all(edit.op in ahead for edit in lost)
+
+
+def test_every_edit_that_a_step_made_can_be_shown_those_of_draws_that_lost_as_well(
+    eventful: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, lost = RunFiles(eventful), 0
+    for step in files.steps:
+        left, record = files.step(step), files.records[step]
+        assert left is not None
+        for draw, told in enumerate(record.get("redraws") or (), start=1):
+            edits = left.lost[draw - 1].edits
+            for number, edit in enumerate(edits, start=1):
+                said = said_of(eventful, step, capsys, number, draw=draw)
+                assert said.startswith(f"edit {number} of draw {draw}, which lost, of step {step}: {edit.status}")
+                assert all(f"  | {line}" in said for line in (edit.content or edit.target).splitlines())
+                gate = f"the gate on all edits of the draw: {told['action']}, {told['reason']}"
+                assert (gate in " ".join(said.split())) == (edit.status == "applied")
+                lost += 1
+            walk = f"--step {step} --draw {draw} --edit K"
+            assert (walk in said_of(eventful, step, capsys)) == bool(edits)
+    assert lost, "the run has at least one"
+
+
+def test_an_edit_that_there_is_not_is_refused_with_those_that_there_are(
+    eventful: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = RunFiles(eventful)
+    step = next(step for step in files.steps if (left := files.step(step)) and left.lost and left.lost[0].edits)
+    left = files.step(step)
+    assert left is not None
+    for number, draw in ((99, 0), (99, 1), (1, 99)):
+        with pytest.raises(UsageError, match=f"no edit {number}" + (f" of draw {draw}" if draw else "")) as refused:
+            said_of(eventful, step, capsys, number, draw=draw)
+        for words, count in (("", len(left.draw.edits)), ("--draw 1 ", len(left.lost[0].edits))):
+            numbers = f"{words}--edit {'1' if count == 1 else f'1 to {count}'}"
+            assert (numbers in str(refused.value.hint)) == bool(count)
 
 
 def test_the_baseline_has_its_tasks(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:

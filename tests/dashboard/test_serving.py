@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import shutil
 import socket
-from collections.abc import Generator, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
@@ -161,6 +164,88 @@ def test_a_port_in_use_and_an_address_of_another_machine_are_said_in_words(tmp_p
             Dashboard(tmp_path, host="127.0.0.1", port=port, token=None)
     with pytest.raises(UsageError, match=r"nothing can answer at 192\.0\.2\.7"):
         Dashboard(tmp_path, host="192.0.2.7", port=0, token=TOKEN)
+
+
+@pytest.mark.parametrize(
+    "host", ["", "127.0.0.1\0", "\0", "::1\0", "\udcff", "::\udcff", "\u00e4" * 70, "a..b", "[::1]", "999.1.1.1"]
+)
+def test_a_host_that_can_be_no_address_is_said_in_words(tmp_path: Path, host: str) -> None:
+    with pytest.raises(UsageError, match="--host") as error:
+        Dashboard(tmp_path, host=host, port=0, token=TOKEN)
+    assert error.value.hint
+
+
+@pytest.fixture
+def few_files() -> Generator[Callable[[int], None]]:
+    """Lowers how many files this process may open, beyond those that are open, until the end of the test."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def more(count: int) -> None:
+        with ExitStack() as opened:
+            highest = -1
+            for _ in range(count):
+                highest = os.open(os.devnull, os.O_RDONLY)
+                opened.callback(os.close, highest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, before[1]))
+
+    yield more
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize("files", [1, 2, 8, 40])
+def test_too_few_files_are_said_before_anything_answers(
+    tmp_path: Path, few_files: Callable[[int], None], files: int
+) -> None:
+    few_files(files)
+    with pytest.raises(UsageError, match="too few files") as error:
+        Dashboard(tmp_path, host="127.0.0.1", port=0, token=None)
+    assert "ulimit -n" in str(error.value.hint) and "model" not in str(error.value.hint)
+
+
+def test_more_streams_than_there_are_files_for_are_refused_and_the_others_go_on(
+    tmp_path: Path, few_files: Callable[[int], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What fills the page's own process up is what it opens itself: the browsers' ends are in another one."""
+    write(tmp_path / "run", started())
+    few_files(60)
+    dashboard = Dashboard(tmp_path, host="127.0.0.1", port=0, token=None)
+    port = urlsplit(dashboard.url).port
+    browsers = subprocess.Popen(
+        [sys.executable, "-c", _BROWSERS, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with browsers:
+        thread = Thread(target=dashboard.serve)
+        thread.start()
+        said, _ = browsers.communicate(timeout=60)
+        dashboard.stop()
+        thread.join(30)
+    assert not thread.is_alive()
+    opened, page = said.split()
+    assert 16 <= int(opened) < 80, "as many as there is room for, and no more"
+    assert page == "200", "the list, the first page that was ever made there, once a stream has ended"
+    assert "".join(capfd.readouterr()) == ""
+
+
+_BROWSERS = """
+import http.client, resource, sys
+
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+def ask(path):
+    connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=30)
+    connection.request("GET", path)
+    return connection.getresponse()
+
+streams = [ask("/events") for _ in range(80)]
+opened = [stream for stream in streams if stream.status == 200]
+print(len(opened))
+opened[0].close()
+while (page := ask("/runs/run")).status == 503:
+    pass
+print(page.status)
+"""
 
 
 def test_a_place_that_is_no_directory_is_said_in_words(tmp_path: Path) -> None:

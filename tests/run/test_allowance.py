@@ -168,6 +168,37 @@ async def test_a_limit_of_one_role_does_not_bind_the_other() -> None:
     assert (bill.used("target").calls, bill.used("optimizer").calls) == (1, 3)
 
 
+class Measured(str):
+    """A text that counts how often somebody asks how large it is."""
+
+    asked = 0
+
+    def isascii(self) -> bool:
+        self.asked += 1
+        return super().isascii()
+
+
+@pytest.mark.parametrize(
+    ("limits", "measured"),
+    [
+        ({}, 0),
+        ({"calls": 100, "minutes": 5.0, "optimizer": {"tokens": 9, "dollars": 0.001}}, 0),
+        ({"tokens": 10**9}, 1),
+        ({"target": {"dollars": 10**9}}, 1),
+    ],
+)
+async def test_a_prompt_is_measured_once_and_only_where_a_limit_is_compared_with_it(
+    limits: dict[str, Any], measured: int
+) -> None:
+    """A long prompt takes a millisecond, ahead of a call that a run makes a hundred thousand times."""
+    bill = Bill(limits)
+    model = AllowedModel(Answering(bill, 1), bill.allowance, role="target")
+    prompts = [Measured("one two") for _ in range(3)]
+    asked = (model.reply(ChatRequest((Message("user", prompt),), REQUEST.place)) for prompt in prompts)
+    await asyncio.gather(*asked)
+    assert [prompt.asked for prompt in prompts] == [measured] * 3, "those that waited for another one as well"
+
+
 async def test_an_unknown_price_is_not_bound_by_dollars_and_by_everything_else() -> None:
     bill = Bill({"dollars": 0.000001, "optimizer": {"calls": 2}})
     assert len(await bill.calls([1000] * 3, role="optimizer")) == 1

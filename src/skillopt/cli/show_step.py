@@ -14,7 +14,7 @@ from skillopt.events import StepCommitted
 from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips
 from skillopt.report.run_files import RunFiles
-from skillopt.report.step_files import DrawFiles, Rows
+from skillopt.report.step_files import DrawFiles, Rows, StepFiles
 from skillopt.report.step_words import reflections, stages, verdict
 from skillopt.report.stored_rows import EditOutcomeRow, PatchRow
 from skillopt.text_files import plain
@@ -55,17 +55,19 @@ def show_step(run: RunFiles, step: int) -> None:
     _show_flips(run.flips(step))
     say("\nMore of it:")
     say_command(run, "--step", str(step), "--task", "ID")
-    if files is not None and files.draw.edits:
-        say_command(run, "--step", str(step), "--edit", "K")
+    for words, draw in () if files is None else _draws(files):
+        if draw.edits:
+            say_command(run, "--step", str(step), *words, "--edit", "K")
 
 
-def show_edit(run: RunFiles, step: int, number: int) -> None:
+def show_edit(run: RunFiles, step: int, number: int, *, draw: int = 0) -> None:
     """Print an edit: its whole text, where it came from, and what became of it.
 
     Args:
         run: The run.
         step: From 1.
-        number: As `show_step` numbers them, from 1.
+        number: As `show_step` numbers the edits of a draw, from 1.
+        draw: From 1 for a draw that lost ahead of the one that counts, which is 0.
 
     Raises:
         UsageError: If there is no such edit.
@@ -73,26 +75,48 @@ def show_edit(run: RunFiles, step: int, number: int) -> None:
     """
     record = record_of(run, step)
     files = run.step(step)
-    edits = () if files is None else files.draw.edits
-    if files is None or number > len(edits):
-        raise UsageError(f"step {step} has no edit {number}", hint=f"It has {len(edits)}.")
-    edit = edits[number - 1]
-    say(f"edit {number} of step {step}: {_end(edit)}", style="bold")
+    edit = None if files is None else _edit_of(files, number, draw=draw)
+    if files is None or edit is None:
+        of_draw = f" of draw {draw}" if draw else ""
+        raise UsageError(f"step {step} has no edit {number}{of_draw}", hint=_edits_there(files))
+    told, of = record if not draw else dict(enumerate(record["redraws"], start=1))[draw], _draws(files)[draw][1]
+    which = f"draw {draw}, which lost, of step {step}" if draw else f"step {step}"
+    say(f"edit {number} of {which}: {_end(edit)}", style="bold")
     source = f", from a {edit.source_type}" if edit.source_type else ""
     say(plain(f"{edit.op}{source}, stands for {counted(edit.support_count, 'proposal')}"))
     for name, text in (("target", edit.target), ("content", edit.content)):
         if text:
             say(f"\n{name}:")
             say_unbroken(_indented(text))
-    _show_origin(edit, files.draw.patches, files.rollout)
+    _show_origin(edit, of.patches, files.rollout)
     if edit.vetting is not None:
         after = "not all measured" if edit.vetting.after is None else f"{edit.vetting.after:g}"
         say(f"\ntried alone on {named(edit.vetting.task_ids)}: {edit.vetting.before:g} -> {after}")
     if edit.status != "applied":
         say("\nit is not in the candidate")
         return
-    say(f"\nthe gate on all edits of the step: {plain(str(record['action']))}, {plain(str(record['reason']))}")
-    _show_flips(run.flips(step))
+    judged = "draw" if draw else "step"
+    say(f"\nthe gate on all edits of the {judged}: {plain(str(told['action']))}, {plain(str(told['reason']))}")
+    _show_flips(run.flips(step, draw=draw))
+
+
+def _draws(files: StepFiles) -> tuple[tuple[tuple[str, ...], DrawFiles], ...]:
+    """Return the draws of a step, the one that counts first, each behind the words of a command that name it."""
+    lost = enumerate(files.lost, start=1)
+    return (((), files.draw), *((("--draw", str(number)), draw) for number, draw in lost))
+
+
+def _edit_of(files: StepFiles, number: int, *, draw: int) -> EditOutcomeRow | None:
+    draws = _draws(files)
+    edits = draws[draw][1].edits if draw < len(draws) else ()
+    return edits[number - 1] if number <= len(edits) else None
+
+
+def _edits_there(files: StepFiles | None) -> str:
+    """Return which edits there are, by the words that name them."""
+    there = [(words, len(draw.edits)) for words, draw in (() if files is None else _draws(files)) if draw.edits]
+    named_so = [" ".join((*words, "--edit", "1" if count == 1 else f"1 to {count}")) for words, count in there]
+    return f"There are: {', '.join(named_so)}." if named_so else "It has none."
 
 
 def _show_edits(draw: DrawFiles) -> None:

@@ -1,7 +1,8 @@
 """The application: its routes in one table, what stands around every request, and pages for what goes wrong.
 
 Handlers are plain functions, which the framework runs in threads, so that reading files blocks nobody; only what
-streams is a coroutine. All routes answer GET and HEAD alone: nothing here can change a run.
+streams is a coroutine, and what says that something went wrong: that needs no file and no thread. All routes answer GET
+and HEAD alone: nothing here can change a run.
 """
 
 from __future__ import annotations
@@ -79,18 +80,18 @@ def application(directory: Path, *, token: str | None = None) -> Starlette:
     return app
 
 
-def _refused(request: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     words = {404: "Not found", 405: "Only reading is possible here"}
     return _trouble(request, words.get(error.status_code, "Refused"), error.detail, status=error.status_code)
 
 
-def _unreadable(request: Request, error: Exception) -> Response:
+async def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, SkillOptError)
     return _trouble(request, "This run cannot be read", error.message, hint=error.hint, status=500)
 
 
-def _refused_by_the_system(request: Request, error: Exception) -> Response:
+async def _refused_by_the_system(request: Request, error: Exception) -> Response:
     assert isinstance(error, OSError)
     if not is_refusal(error):
         raise error
@@ -99,7 +100,7 @@ def _refused_by_the_system(request: Request, error: Exception) -> Response:
     return _trouble(request, "This page could not be made now", message, hint=hint, status=503)
 
 
-def _our_fault(request: Request, error: Exception) -> Response:
+async def _our_fault(request: Request, error: Exception) -> Response:
     message = f"A fault of ours ({type(error).__name__}); the terminal that the dashboard runs in shows where."
     answer = _trouble(request, "This page could not be made", message, status=500)
     secure(answer.headers)  # It is made outside of the guard.

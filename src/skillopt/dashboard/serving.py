@@ -5,6 +5,9 @@ The web server writes no log of requests, so that no token of an address is writ
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import socket
 from pathlib import Path
 from threading import Event
@@ -27,6 +30,14 @@ NEW_TOKEN: Final = 'python -c "import secrets; print(secrets.token_urlsafe())"'
 
 _MOST_SECONDS_OF_AN_END: Final = 3
 
+_OUT_OF_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_FILES_OF_ITS_OWN: Final = 32
+"""Files that it opens at once besides connections: the event loop's, and those that pages are made of."""
+_LEAST_CONNECTIONS: Final = 16
+"""A browser holds six open, and each of its pages one more that listens."""
+_MOST_CONNECTIONS: Final = 1_000
+"""At once; more of them are refused."""
+
 
 class Dashboard:
     """The live page at its address: bound when it is made, so that who made it can tell the address.
@@ -42,7 +53,8 @@ class Dashboard:
 
     Raises:
         RunDirectoryError: If there is no such directory.
-        UsageError: If other machines could ask without a token, the token is short, or nothing can answer there.
+        UsageError: If other machines could ask without a token, the token is short, nothing can answer there, or the
+            system lets this process open too few files.
     """
 
     def __init__(self, directory: Path, *, host: str, port: int, token: str | None) -> None:
@@ -64,6 +76,7 @@ class Dashboard:
         app = application(directory, token=token)
         site: Site = app.state.site
         self._socket = _bound(host, port)
+        connections = _room_for_connections(self._socket)
         name = f"[{host}]" if ":" in host else host
         self.url = f"http://{name}:{self._socket.getsockname()[1]}/"
         self._server = _Server(
@@ -73,6 +86,7 @@ class Dashboard:
                 log_level="error",
                 lifespan="off",
                 ws="none",
+                limit_concurrency=connections,
                 server_header=False,
                 proxy_headers=False,
                 timeout_graceful_shutdown=_MOST_SECONDS_OF_AN_END,
@@ -118,16 +132,45 @@ def _is_text(token: str) -> bool:
 
 def _bound(host: str, port: int) -> socket.socket:
     """Return a socket that nothing else has; said ahead of all else, since a port in use is the usual trouble."""
+    if not host:  # The system takes it for all its addresses.
+        raise UsageError("--host is empty", hint="Give an address of this machine; 0.0.0.0 stands for all of them.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family)
+    hint = "Name another port with --port, or 0 for any that is free; --host is an address of this machine."
+    bound = None
     try:
+        bound = socket.socket(family)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
         bound.listen(128)
-    except OSError as error:
-        bound.close()
-        raise UsageError(
-            f"nothing can answer at {host}, port {port}: {error.strerror or error}",
-            hint="Name another port with --port, or 0 for any that is free; --host is an address of this machine.",
-        ) from error
+    except (OSError, TypeError, ValueError, OverflowError) as error:  # The others: such as no address can be.
+        if bound is not None:
+            bound.close()
+        if isinstance(error, OSError) and error.errno in _OUT_OF_FILES:
+            raise _too_few_files() from error
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise UsageError(f"nothing can answer at {host}, port {port}: {reason or error}", hint=hint) from error
     return bound
+
+
+def _room_for_connections(bound: socket.socket) -> int:
+    """Return how many connections may be open at once, so that the files are left that pages are made of.
+
+    A connection that there is no file for would be tried again and again, and a page that wants one be a fault.
+    """
+    room = 0
+    with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
+        while room < _FILES_OF_ITS_OWN + _MOST_CONNECTIONS:
+            opened.callback(os.close, os.dup(bound.fileno()))
+            room += 1
+    if room < _FILES_OF_ITS_OWN + _LEAST_CONNECTIONS:
+        bound.close()
+        raise _too_few_files()
+    return room - _FILES_OF_ITS_OWN
+
+
+def _too_few_files() -> UsageError:
+    least = _FILES_OF_ITS_OWN + _LEAST_CONNECTIONS
+    return UsageError(
+        f"the system lets this process open too few files: the live page needs {least} besides those that are open",
+        hint="Raise the limit of open files (`ulimit -n`), then start it again.",
+    )

@@ -96,12 +96,13 @@ class Allowance:
         Raises:
             LimitReached: If a limit leaves no room for it; the message names it.
         """
-        expected = self._expected(role, request)
+        prompt = self._prompt_tokens(role, request)
+        expected = self._expected(role, prompt)
         async with self._changed:
             with standing_still("waiting for what is in flight, close to a limit"):
                 while not self._fits(expected):
                     await self._changed.wait()
-                    expected = self._expected(role, request)  # A longer reply may have come meanwhile.
+                    expected = self._expected(role, prompt)  # A longer reply may have come meanwhile.
             self._in_flight.append(expected)
         try:
             yield lambda usage: self._learn(role, usage)
@@ -113,8 +114,14 @@ class Allowance:
     def _learn(self, role: Role, usage: Usage) -> None:
         self._longest[role] = max(self._longest.get(role, 0), usage.output_tokens)
 
-    def _expected(self, role: Role, request: ChatRequest) -> _Expected:
-        prompt = sum(estimate_tokens(message.content) for message in request.messages)
+    def _prompt_tokens(self, role: Role, request: ChatRequest) -> int:
+        """Estimate a prompt, once for a call, and only where a limit is compared with it: it takes a moment."""
+        most = [limit.most for limit in self._limits if limit.role in (None, role)]
+        if all(amounts.tokens is None and amounts.dollars is None for amounts in most):
+            return 0
+        return sum(estimate_tokens(message.content) for message in request.messages)
+
+    def _expected(self, role: Role, prompt: int) -> _Expected:
         answer = self._reply_tokens.get(role)
         bounded = answer is not None or role in self._longest
         if answer is None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from skillopt.events import Spent
 from skillopt.report.live_state import STAGES, LimitUse, LiveRun, Stage
+from skillopt.wording import counted
 
 _SHOWN_OUTCOMES = ("solved", "unmeasured", "dropped")
 
@@ -52,7 +53,7 @@ def spent_words(event: Spent) -> str:
     calls, paid, tokens = (sum(one.values()) for one in (event.used_calls, event.paid_calls, event.used_tokens))
     dollars = dollars_of(event.dollars)
     price = "price unknown" if dollars is None else f"${dollars:.2f}"
-    return f"{calls} calls used, {paid} paid now, {tokens:,} tokens, {price}"
+    return f"{counted(calls, 'call')} used, {paid:,} paid now, {counted(tokens, 'token')}, {price}"
 
 
 def limit_words(limit: LimitUse) -> str:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from skillopt.types import Change, Edit, EditOperation, Note, Rewrite
+from skillopt.wording import counted
 
 Reach: TypeAlias = Literal["run", "epoch", "off"]
 """How long rejections are remembered: for the whole run, until the epoch ends, or not at all."""
@@ -158,13 +159,9 @@ def _line(trials: list[_Trial]) -> str:
     times = f"tried {count} times, last {last}" if count > 1 else f"tried {last}"
     others = len(rejection.changes) - 1
     noun = "edit" if all(isinstance(change, Edit) for change in rejection.changes) else "change"
-    company = f" together with {others} other {noun}{'s' if others > 1 else ''}" if others > 0 else ""
-    worse = f"; {_tasks(len(rejection.broken))} got worse" if rejection.broken else ""
+    company = f" together with {counted(others, f'other {noun}')}" if others > 0 else ""
+    worse = f"; {counted(len(rejection.broken), 'task')} got worse" if rejection.broken else ""
     return f"- {describe(change)} ({times}{company}): {rejection.reason}{worse}"
-
-
-def _tasks(count: int) -> str:
-    return f"{count} task{'s' if count > 1 else ''}"
 
 
 def describe(change: Change) -> str:

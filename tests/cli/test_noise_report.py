@@ -42,7 +42,7 @@ def test_no_noise_is_no_proof_that_there_is_none(tmp_path: Path, capsys: pytest.
 
 def test_tasks_that_were_left_out_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = shown(tmp_path, capsys, [one_pass(1, None), one_pass(1, 0)])
-    assert "warning: 1 tasks are left out: not every pass measured them" in said
+    assert "warning: 1 task left out, which not every pass measured" in said
 
 
 def test_the_file_holds_the_numbers(tmp_path: Path) -> None:

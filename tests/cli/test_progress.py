@@ -17,13 +17,14 @@ from skillopt.events import (
     StageStarted,
     Warned,
 )
+from skillopt.wording import simulated_notice
 
 
 def test_the_start_says_what_is_trained_on_what() -> None:
     assert headline(started()) == (
         "Training in 'run': 10 steps; tasks: train 5, val 3\n  target     a:b\n  optimizer  c:d"
     )
-    assert headline(started(total_steps=1, simulated=True)).startswith("SIMULATED MODELS: their numbers say nothing")
+    assert headline(started(total_steps=1, simulated=True)).startswith(simulated_notice())
     assert "Training in 'run': 1 step;" in headline(started(total_steps=1))
     shared = {"replies": 3, "trajectories": 9, "rollouts": 7}
     matching = {"replies": 0, "rollouts": 5}

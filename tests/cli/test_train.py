@@ -31,13 +31,14 @@ from tests.support.runs import SMALL, read_json, views, write_run
 from skillopt.cli.main import run
 from skillopt.simulation.server import SimulatedServer
 from skillopt.simulation.weather import Call
+from skillopt.wording import simulated_notice
 
 
 def test_a_finished_training_says_how_it_went(finished: Finished) -> None:
     code, said, error = finished.said
     assert (code, error) == (0, "")
     lines = said.splitlines()
-    assert lines[0] == "SIMULATED MODELS: their numbers say nothing about real ones."
+    assert lines[0] == simulated_notice()
     assert lines[1] == "Training in 'run': 8 steps; tasks: train 16, val 8, test 8"
     history = read_json(finished.directory / "history.json")
     assert [int(line.split()[1]) for line in lines if line.startswith("step ")] == [

@@ -16,6 +16,7 @@ from tests.support.runs import read_json
 
 from skillopt.report.run_difference import setting_differences, split_difference
 from skillopt.report.run_files import RunFiles
+from skillopt.wording import simulated_notice
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +97,14 @@ def test_scores_stand_as_counts_and_flips_lead_to_the_tasks(browser: TestClient,
 
 
 def test_simulated_runs_are_told_from_those_of_real_models(browser: TestClient, both: Path, tmp_path: Path) -> None:
-    assert "SIMULATED MODELS. These numbers" in " ".join(page_of(browser, "/compare?run=a&run=b").text.split())
+    assert simulated_notice() in " ".join(page_of(browser, "/compare?run=a&run=b").text.split())
     for name in "ab":
         shutil.copytree(both / name, tmp_path / name)
     for path in (tmp_path / "a").rglob("*"):
         if path.name in {"summary.json", "config.yaml", "events.jsonl"}:
             path.write_text(path.read_text("utf-8").replace("simulated", "of_someone"), "utf-8")
     said = " ".join(page_of(open_site(tmp_path), "/compare?run=a&run=b").text.split())
-    assert "SIMULATED MODELS in B. Their numbers say nothing about real ones." in said
+    assert simulated_notice(["B"]) in said
 
 
 def test_a_run_against_itself_in_another_place_differs_in_nothing(both: Path, tmp_path: Path) -> None:

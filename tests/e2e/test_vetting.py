@@ -40,7 +40,7 @@ async def test_a_harmful_edit_is_left_out_of_the_bundle_that_holds_the_right_one
 
     record = bench.history[1]
     assert (record["edits"]["vetted_out"], record["edits"]["applied"], record["edits_vetted"]) == (1, 1, 2)
-    assert record["edit_apply_summary"] == {"total": 2, "applied": 1, "skipped": 1}
+    assert record["edit_apply_summary"] == {"total": 2, "applied": 1, "skipped": 1, "errors": 0}
     assert record["counters"] == {"unknown_task_ids": 1}
     assert (record["usage"]["target.vet"]["calls"], record["timing"].keys() & {"vet_s"}) == (2, {"vet_s"})
     kept, left_out = read_json(bench.directory / "steps" / "step_0001" / "edit_apply_report.json")

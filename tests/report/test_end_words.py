@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from skillopt.report.end_words import after_the_last_step, counted, difference, ended, shown_scores
+from skillopt.report.end_words import after_the_last_step, difference, ended, shown_scores
 
 
 def scores(solved: int, unmeasured: int = 0) -> dict[str, Any]:
     return {"hard": solved / 4, "shown": f"{solved}/4", "unmeasured": unmeasured}
-
-
-@pytest.mark.parametrize(("number", "words"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks"), (1234, "1,234 tasks")])
-def test_one_is_no_plural(number: int, words: str) -> None:
-    assert counted(number, "task") == words
 
 
 def test_the_state_is_said_once() -> None:

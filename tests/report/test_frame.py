@@ -136,6 +136,8 @@ def test_a_column_is_found_by_the_first_name_that_fits(eventful: Path) -> None:
     assert column(frame, "val_acc").name == "val_acc"
     assert column(frame, "accuracy on val", "val_acc", "train_acc").name == "val_acc"
     assert column(frame, "learning_rate").name == "edit_budget"
+    assert column(frame, "wall_time_s").name == "timing.wall_time_s"
+    assert column(frame, "timing.evaluate_s").tolist()[1:] == frame["timing.gate_s"].fillna(0).tolist()[1:]
     assert column(frame, "train_accuracy").tolist()[1:] == frame["train_acc"].tolist()[1:]
 
 

@@ -20,6 +20,7 @@ from skillopt.report import html as module
 from skillopt.report.html import policy, render
 from skillopt.report.page import ReportPage, report_page
 from skillopt.report.run_files import RunFiles
+from skillopt.wording import simulated_notice
 
 TAGS = set(
     re.findall(
@@ -151,7 +152,7 @@ def test_what_a_colour_says_a_word_says_too(eventful: Path) -> None:
 def test_simulated_numbers_are_marked(eventful: Path) -> None:
     page, found, _ = shown(eventful)
     assert page.simulated
-    assert "SIMULATED MODELS." in found.text
+    assert simulated_notice() in found.text
     assert "SIMULATED" not in parsed(render(dataclasses.replace(page, simulated=False))).text
 
 

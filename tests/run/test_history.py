@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.run.conftest import WITHIN_EPOCHS, Finished
+from tests.support.bench import OpenBench, by_stage, rule
 from tests.support.runs import read_json, write_run
 from tests.support.values import rollout, unmeasured
 
@@ -17,6 +18,7 @@ from skillopt.api import train
 from skillopt.learning_rate import edit_budget
 from skillopt.run.history import count_actions, split_scores
 from skillopt.skill.document import Skill
+from skillopt.trainer import train as play
 
 AMOUNTS = ("calls", "fresh_tokens", "cached_tokens", "output_tokens")
 PUBLIC = {
@@ -75,7 +77,7 @@ def test_step_0_is_the_seed_skill_on_the_selection_split(finished: Finished) -> 
     }
     assert usage["calls"] == 10
     assert usage["dollars"] == 0.0
-    assert list(record["timing"]) == ["baseline_s"]
+    assert list(record["timing"]) == ["baseline_s", "wall_time_s"]
 
 
 def test_every_step_has_the_public_names_in_one_order(finished: Finished) -> None:
@@ -183,11 +185,12 @@ def test_patches_and_edits_are_counted_as_the_files_show_them(finished: Finished
         states = Counter(entry["status"] for entry in (*report, *ranked["over_budget"], *discarded))
         assert record["edits"] == dict.fromkeys(record["edits"], 0) | states
         assert record["edits_repaired"] == sum(outcome["repaired"] for outcome in report)
-        applied = record["edits"]["applied"]
+        ended = Counter(outcome["status"] for outcome in report)
         assert record["edit_apply_summary"] == {
             "total": len(report),
-            "applied": applied,
-            "skipped": len(report) - applied,
+            "applied": ended["applied"],
+            "skipped": len(report) - ended["applied"] - ended["invalid"],
+            "errors": ended["invalid"],
         }
         ends += states
         ends["repaired"] += record["edits_repaired"]
@@ -238,11 +241,24 @@ def test_each_steps_record_stands_beside_its_files_too(finished: Finished) -> No
         assert read_json(finished.step_directory(record) / "step_record.json") == record
 
 
-def test_clock_readings_stand_apart_under_the_stages_names(finished: Finished) -> None:
+def test_clock_readings_stand_apart_under_the_stages_and_the_public_names(finished: Finished) -> None:
     stages = {"rollout_s", "reflect_s", "aggregate_s", "select_s", "update_s"}
     for record in steps(finished):
-        assert set(record["timing"]) - {"gate_s"} == stages
-        assert ("gate_s" in record["timing"]) == (record["selection_n"] > 0)
+        timing = record["timing"]
+        assert set(timing) - {"gate_s"} == stages | {"evaluate_s", "wall_time_s"}
+        assert ("gate_s" in timing) == (record["selection_n"] > 0)
+        assert timing["evaluate_s"] == timing.get("gate_s", 0.0)
+        assert timing["wall_time_s"] == pytest.approx(sum(timing[name] for name in (*stages, "evaluate_s")))
+
+
+async def test_an_edit_that_could_not_be_applied_at_all_is_an_error(open_bench: OpenBench) -> None:
+    edits = [{"op": "append", "content": rule(0)}, {"op": "delete", "target": ""}, {"op": "delete", "target": "zzz"}]
+    bench = open_bench(
+        optimizer=by_stage(reflect={"edits": edits}, update={"edits": []}), settings={"train.num_epochs": 1}
+    )
+    await play(bench)
+    summary = bench.history[1]["edit_apply_summary"]
+    assert summary == {"total": 3, "applied": 1, "skipped": 1, "errors": 1}
 
 
 def test_a_score_says_how_many_it_was_counted_from_and_how_many_are_missing() -> None:

@@ -63,6 +63,7 @@ def check(
     from skillopt.run.models import simulated
     from skillopt.run.plan import plan
     from skillopt.text_files import plain
+    from skillopt.wording import SIMULATED
 
     if no_code:
         from skillopt.cli.inspection import show_inspection
@@ -79,7 +80,7 @@ def check(
     say(f"settings  ok  {plain(str(loaded.path))}")
     say(f"tasks     ok  {counts}; every one has what the environment needs")
     if known_models:
-        say("SIMULATED MODELS: what they answer says nothing about real ones.")
+        say(f"{SIMULATED}: what they answer says nothing about real ones.")
     if not offline:
         with ending_in_order():
             asyncio.run(ask_models(setup))

@@ -14,12 +14,13 @@ from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.models.meter import Spending
-from skillopt.report.end_words import after_the_last_step, counted, difference, ended, shown_scores
+from skillopt.report.end_words import after_the_last_step, difference, ended, shown_scores
 from skillopt.report.live_words import price_words
 from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import Outcome
 from skillopt.text_files import plain
 from skillopt.types import Role, Usage
+from skillopt.wording import counted, simulated_notice
 
 _MOST_DIFF_LINES = 80
 
@@ -29,7 +30,7 @@ def show_outcome(outcome: Outcome) -> None:
     summary: Mapping[str, Any] = outcome.summary
     say("")
     if summary.get("simulated"):
-        say("SIMULATED MODELS: these numbers say nothing about real ones.")
+        say(simulated_notice())
     say(plain(ended(outcome.state.value, outcome.message)), style="bold")
     show_scores(summary)
     _show_size(summary)

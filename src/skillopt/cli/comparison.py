@@ -13,11 +13,11 @@ from skillopt.cli.terminal import console, new_table, say, say_unbroken, show_ta
 from skillopt.evaluation.scores import solved
 from skillopt.evaluation.statistics import PairedDifference, wilson_interval
 from skillopt.models.retry import Retry
-from skillopt.report.end_words import counted
 from skillopt.run.history import split_scores
 from skillopt.run.step_files import rollout_row
 from skillopt.text_files import plain, safe_name, write_json_atomically
 from skillopt.types import Place, Role, Rollout
+from skillopt.wording import counted, simulated_notice
 
 _LONGEST_LABEL = 36
 _MOST_REASONS = 5
@@ -87,7 +87,7 @@ def show_evaluation(
         simulated_models: Whether the numbers come from simulated models.
     """
     if simulated_models:
-        say("SIMULATED MODELS: these numbers say nothing about real ones.")
+        say(simulated_notice())
     short = labels(names)
     if split != "test":
         say(f"note: training looks at tasks of {split}; only the test split is held out from the skill it makes.")
@@ -125,7 +125,7 @@ def shown_difference(difference: PairedDifference | None) -> str:
         return "no task was measured with both"
     test, interval = difference.sign_test, difference.interval
     return (
-        f"{100 * float(difference.difference):+.1f} points on {difference.tasks} tasks "
+        f"{100 * float(difference.difference):+.1f} points on {counted(difference.tasks, 'task')} "
         f"(95 % interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f}); "
         f"{test.better} better, {test.worse} worse, sign test p = {difference.two_sided_p:.3g} (two-sided)"
     )

@@ -14,6 +14,7 @@ from skillopt.run.models import simulated
 from skillopt.run.noise import NoiseReport
 from skillopt.run.setup import Setup
 from skillopt.text_files import plain, write_json_atomically
+from skillopt.wording import counted, simulated_notice
 
 _COLUMNS = ("selection split", "smallest gain", "accepted", "seems to gain", "calls", "dollars")
 
@@ -22,12 +23,13 @@ def show_noise(setup: Setup, report: NoiseReport, *, directory: Path) -> None:
     """Print the noise floor, what it means for the gate, and what would change it at which price."""
     config, noise = setup.config, report.noise
     if simulated(config, roles=("target",)):
-        say("SIMULATED MODELS: these numbers say nothing about real ones.")
+        say(simulated_notice())
     metric = config.evaluation.compared
     scores = ", ".join(percent(float(mean)) for mean in noise.means)
-    say(f"The seed skill on {noise.tasks} selection tasks, {len(noise.means)} passes ({metric}): {scores}")
+    passes = counted(len(noise.means), "pass", plural="passes")
+    say(f"The seed skill on {counted(noise.tasks, 'selection task')}, {passes} ({metric}): {scores}")
     if report.unmeasured:
-        say(f"warning: {report.unmeasured} tasks are left out: not every pass measured them", style="yellow")
+        say(f"warning: {counted(report.unmeasured, 'task')} left out, which not every pass measured", style="yellow")
     now = report.forecasts[0]
     say(f"Noise floor: {_floor(report)}")
     say(
@@ -72,8 +74,7 @@ def _nothing(report: NoiseReport, evaluation: EvaluationSettings) -> str:
 
 
 def _shape(forecast: Forecast, now: Forecast) -> str:
-    passes = f"{forecast.repeats} pass{'' if forecast.repeats == 1 else 'es'}"
-    shape = f"{forecast.tasks} tasks, {passes}"
+    shape = f"{counted(forecast.tasks, 'task')}, {counted(forecast.repeats, 'pass', plural='passes')}"
     return f"{shape} (as configured)" if forecast is now else shape
 
 

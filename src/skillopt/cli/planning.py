@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from skillopt.cli.terminal import new_table, say, show_table
 from skillopt.run.planned import Plan, PlannedStage
+from skillopt.wording import counted
 
 _COLUMNS = ("stage", "role", "calls", "tokens in", "tokens out", "dollars")
 _UNKNOWN = "unknown"
@@ -14,7 +15,7 @@ _UNKNOWN = "unknown"
 def show_plan(plan: Plan) -> None:
     """Print calls, tokens and dollars by stage, as ranges, and the warnings."""
     tasks = ", ".join(f"{name} {count}" for name, count in plan.tasks.items())
-    steps = f"{plan.steps} step{'' if plan.steps == 1 else 's'}"
+    steps = counted(plan.steps, "step")
     say(f"Plan: {steps}; tasks: {tasks}. Each range is from nothing proposed to every proposal measured.")
     table = new_table(*_COLUMNS, right=frozenset(_COLUMNS[2:]))
     for stage in plan.stages:

@@ -29,6 +29,7 @@ from skillopt.report.live_state import NOTHING
 from skillopt.report.live_words import percent, spent_words
 from skillopt.run.event_log import event_json
 from skillopt.text_files import plain
+from skillopt.wording import counted, simulated_notice
 
 
 @contextmanager
@@ -93,15 +94,16 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
     match event:
         case RunStarted():
             tasks = ", ".join(f"{name} {count}" for name, count in event.tasks.items())
-            steps = f"{event.total_steps} step{'' if event.total_steps == 1 else 's'}"
-            lines = [f"Training in '{plain(event.run_directory)}': {steps}; tasks: {tasks}"]
+            lines = [
+                f"Training in '{plain(event.run_directory)}': {counted(event.total_steps, 'step')}; tasks: {tasks}"
+            ]
             lines += [f"  {role:<10} {plain(name)}" for role, name in event.models.items()]
             if event.forked_from:
                 kinds = ("replies", "rollouts")
                 counts = " and ".join(f"{event.shared[kind]} {kind}" for kind in kinds)
                 fit = " and ".join(str(event.matching[kind]) for kind in kinds)
                 lines.append(f"  A fork: it shares {counts} of {plain(event.forked_from)}; {fit} match its set-up.")
-            mark = ["SIMULATED MODELS: their numbers say nothing about real ones."] if event.simulated else []
+            mark = [simulated_notice()] if event.simulated else []
             return "\n".join(mark + lines)
         case Warned():
             return f"warning: {plain(event.message)}"

@@ -47,6 +47,7 @@ def report(
     from skillopt.report.picture import PICTURE_NAME, draw
     from skillopt.report.run_files import RunFiles
     from skillopt.text_files import plain, write_bytes_atomically, write_text_atomically
+    from skillopt.wording import simulated_notice
 
     if out is not None and out.suffix not in (".html", ".htm"):
         raise UsageError(f"--out is {out}; the page is HTML", hint="Name a file that ends in .html.")
@@ -55,7 +56,7 @@ def report(
     path = run / REPORT_NAME if out is None else out
     write_text_atomically(path, render(shown))
     if shown.simulated:
-        say("SIMULATED MODELS: these numbers say nothing about real ones.")
+        say(simulated_notice())
     say(plain(shown.ending), style="bold")
     for finding in shown.findings:
         say(f"- {plain(finding.text)}\n  {plain(finding.advice)}")

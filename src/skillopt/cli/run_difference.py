@@ -17,6 +17,7 @@ from skillopt.report.flips import Flips
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
+from skillopt.wording import counted, simulated_notice
 
 _LONGEST_VALUE, _AHEAD = 60, 20
 """Characters of a value that are shown, and how many of them may be the same in all."""
@@ -32,10 +33,8 @@ def show_run_difference(first: RunFiles, second: RunFiles) -> None:
     for name, run in zip(names, (first, second), strict=True):
         say(f"{name} is {plain(str(run.directory))}")
     simulated = [name for name, run in zip(names, (first, second), strict=True) if is_simulated(run)]
-    if simulated == list(names):
-        say("SIMULATED MODELS: these numbers say nothing about real ones.")
-    elif simulated:
-        say(f"SIMULATED MODELS in {simulated[0]}: its numbers say nothing about real ones.")
+    if simulated:
+        say(simulated_notice(() if simulated == list(names) else simulated))
     _show_settings(first, second)
     _show_scores(first, second)
     splits = [split_difference(first, second, part) for part in ("val", "test")]
@@ -81,7 +80,7 @@ def _show_split(difference: SplitDifference | None) -> None:
         return
     name = "selection" if difference.part == "val" else "test"
     matched = "" if difference.same_tasks else ", matched by id: the splits are not the same"
-    say(f"\nBest skills on {difference.shared} {name} tasks that both runs measured{matched}:")
+    say(f"\nBest skills on {counted(difference.shared, f'{name} task')} that both runs measured{matched}:")
     show_flips(difference.flips, two_sided_p=difference.two_sided_p)
     if difference.seen:
         say(f"  note: {len(difference.seen)} of them are training tasks of one of the runs: {named(difference.seen)}")

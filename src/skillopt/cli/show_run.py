@@ -20,6 +20,7 @@ from skillopt.report.log_follower import LogFollower
 from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import plain
+from skillopt.wording import simulated_notice
 
 MOST_IDS = 40
 """Ids of tasks that are named in one place."""
@@ -34,7 +35,7 @@ def show_run(run: RunFiles) -> None:
     summary = run.summary
     say(plain(run.name), style="bold")
     if is_simulated(run):
-        say("SIMULATED MODELS: these numbers say nothing about real ones.")
+        say(simulated_notice())
     _show_end(summary, LogFollower(run.directory / "events.jsonl").look())
     if summary is not None and "selection" in summary:
         show_scores(summary)

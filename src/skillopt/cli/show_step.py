@@ -11,13 +11,13 @@ from skillopt.cli.show_run import named, record_of, say_command
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.errors import UsageError
 from skillopt.events import StepCommitted
-from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips
 from skillopt.report.run_files import RunFiles
 from skillopt.report.step_files import DrawFiles, Rows, StepFiles
 from skillopt.report.step_words import reflections, stages, verdict
 from skillopt.report.stored_rows import EditOutcomeRow, PatchRow
 from skillopt.text_files import plain
+from skillopt.wording import counted
 
 _LONGEST_TEXT = 70
 """Characters of an edit in the list of a step's edits."""

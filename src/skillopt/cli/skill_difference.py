@@ -12,7 +12,6 @@ from skillopt.cli.terminal import say, say_unbroken
 from skillopt.cli.text_difference import show_text_difference
 from skillopt.config.load import load_config
 from skillopt.evaluation.statistics import two_sided_p_value
-from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.run_files import RunFiles
 from skillopt.report.stored_rows import RolloutRow
@@ -23,6 +22,7 @@ from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
 from skillopt.text_files import plain
 from skillopt.types import Rollout, SplitName, Task
+from skillopt.wording import counted
 
 
 def show_skill_difference(first: Path, second: Path, *, run: Path | None) -> None:

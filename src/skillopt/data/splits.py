@@ -21,6 +21,7 @@ from skillopt.data.task_files import TaskFile, content_digest, read_task_file, r
 from skillopt.errors import ConfigError, DataError
 from skillopt.types import SplitName, Task
 from skillopt.user_files import UnusableFile, entries, is_directory
+from skillopt.wording import counted
 
 MANIFEST_NAME = "split_manifest.json"
 
@@ -81,7 +82,7 @@ def load_splits(env: EnvSettings, *, train_size: int = 0, sel_env_num: int = 0, 
     for name, (key, most) in cuts.items():
         size = len(parts[name])
         if most > size:
-            warnings.append(f"{key} is {most}, but {name} has {size} tasks; all of them are used")
+            warnings.append(f"{key} is {most}, but {name} has {counted(size, 'task')}; all of them are used")
         parts[name] = _first(_first(parts[name], env.limit), most)
     warnings += _leaks(parts)
     return Splits(
@@ -151,7 +152,7 @@ def _by_ratio(env: EnvSettings) -> _Parts:
         counts = split_counts(len(tasks), (train, val, test))
     except ValueError:
         raise DataError(
-            f"{path} holds {len(tasks)} task{'s' if len(tasks) > 1 else ''}, too few for train, val and test",
+            f"{path} holds {counted(len(tasks), 'task')}, too few for train, val and test",
             hint="Training needs at least 3 tasks, and 30 or more to learn from.",
         ) from None
     random.Random(env.split_seed).shuffle(tasks)

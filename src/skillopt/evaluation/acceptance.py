@@ -18,6 +18,7 @@ from skillopt.evaluation.repeats import by_task
 from skillopt.evaluation.scores import GateMetric, criteria_means, exact, mean_gate_score
 from skillopt.evaluation.statistics import paired_sign_test
 from skillopt.types import Rollout, SignTest
+from skillopt.wording import counted
 
 _SHOWN_TASKS = 5
 """How many broken tasks a reason names."""
@@ -143,8 +144,7 @@ def unmet_requirement(
     if max_regressions is not None and len(broken) > max_regressions:
         more = f" and {len(broken) - _SHOWN_TASKS} more" if len(broken) > _SHOWN_TASKS else ""
         named = f" ({', '.join(broken[:_SHOWN_TASKS])}{more})" if name_tasks else ""
-        tasks = "task" if len(broken) == 1 else "tasks"
-        return f"{len(broken)} solved {tasks} broke{named}, and at most {max_regressions} may"
+        return f"{counted(len(broken), 'solved task')} broke{named}, and at most {max_regressions} may"
     return "; ".join(filter(None, (_fallen(comparison, name, most) for name, most in guards.items())))
 
 

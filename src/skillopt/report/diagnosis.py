@@ -15,11 +15,11 @@ from typing import Final
 
 from skillopt.evaluation.statistics import sign_test
 from skillopt.report.course import Record
-from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips
 from skillopt.report.live_words import percent
 from skillopt.run.outcome import NEARLY_PERFECT
 from skillopt.types import SignTest
+from skillopt.wording import counted
 
 RARE: Final = 0.05
 """A gain counts as shown if chance alone reaches it at most this often."""

@@ -9,11 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from skillopt.report.course import Record
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with what it counts: `1 task`, `2 tasks`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+from skillopt.wording import counted
 
 
 def ended(state: str, message: str) -> str:

@@ -69,6 +69,7 @@ _SYNONYMS: tuple[tuple[str, ...], ...] = (
     ("edits.applied", "edit_apply_summary.applied", "n_edits_applied"),
     ("edit_apply_summary.total", "n_edits_tried"),
     ("timing.gate_s", "timing.evaluate_s"),
+    ("timing.wall_time_s", "wall_time_s"),
 )
 """Each line is one value under the names of this product, of other tools of the method, and of its settings."""
 

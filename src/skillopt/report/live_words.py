@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from skillopt.events import Spent
 from skillopt.report.live_state import STAGES, LimitUse, LiveRun, Stage
+from skillopt.wording import counted
 
 _SHOWN_OUTCOMES = ("solved", "unmeasured", "dropped")
 
@@ -55,7 +56,8 @@ def price_words(dollars: float | None) -> str:
 def spent_words(event: Spent) -> str:
     """Return calls, tokens and dollars; more are paid than used where a reply was of no use, or is of none yet."""
     calls, paid, tokens = (sum(one.values()) for one in (event.used_calls, event.paid_calls, event.used_tokens))
-    return f"{calls} calls used, {paid} paid now, {tokens:,} tokens, {price_words(dollars_of(event.dollars))}"
+    price = price_words(dollars_of(event.dollars))
+    return f"{counted(calls, 'call')} used, {paid:,} paid now, {counted(tokens, 'token')}, {price}"
 
 
 def limit_words(limit: LimitUse) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from skillopt.report.course import Course
-from skillopt.report.end_words import counted
 from skillopt.report.figures import plot_dashboard
+from skillopt.wording import SIMULATED, counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ def draw(course: Course, told: str, *, simulated: bool) -> bytes:
 
 def noted(told: str, *, simulated: bool) -> str:
     """Return a line of a picture; it begins with a warning where its numbers say nothing of real models."""
-    return f"SIMULATED MODELS; {told}" if simulated else told
+    return f"{SIMULATED}; {told}" if simulated else told
 
 
 def ending(course: Course, summary: Mapping[str, Any] | None) -> str:

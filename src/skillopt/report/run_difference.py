@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from skillopt.evaluation.statistics import two_sided_p_value
-from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.gain import Part, best_rows
 from skillopt.report.live_words import price_words
 from skillopt.report.run_files import RunFiles
+from skillopt.wording import counted
 
 _MISSING: Final = "(not set)"
 

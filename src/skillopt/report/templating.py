@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from skillopt.report.course import ACCEPTED
 from skillopt.text_files import plain
+from skillopt.wording import counted, simulated_notice
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,6 +42,7 @@ def page_environment(*directories: Path) -> Environment:
         lstrip_blocks=True,
         finalize=_without_control_characters,
     )
+    environment.globals.update(_FUNCTIONS)
     environment.filters.update(_FILTERS)  # pyright: ignore[reportUnknownMemberType]
     return environment
 
@@ -88,8 +90,10 @@ _FILTERS: Mapping[str, Callable[..., str]] = {
     "percent": _percent,
     "number": _number,
     "dollars": _dollars,
+    "counted": counted,
     "cut": _cut,
     "tone": _tone,
     "sign": _sign,
     "words": _words,
 }
+_FUNCTIONS: Mapping[str, Callable[..., str]] = {"simulated_notice": simulated_notice}

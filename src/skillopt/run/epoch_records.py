@@ -10,6 +10,7 @@ from skillopt.models.meter import MeterRow
 from skillopt.results import MetaSkill, ReplyTrouble, SlowUpdate
 from skillopt.run.history import Record, judged, replies, split_scores, standing
 from skillopt.run.spending_records import by_role_and_stage, spending
+from skillopt.run.stage_clock import with_public_names
 from skillopt.skill.size import estimate_tokens
 from skillopt.state import State
 from skillopt.types import Comparison
@@ -63,7 +64,7 @@ def with_epoch_stage(
         **standing(evaluation, after),
         **spending(rows, step=after.step),
         stage: {**value, "usage": by_role_and_stage(used)},
-        "timing": {**record["timing"], **timing},
+        "timing": with_public_names({**record["timing"], **timing}),
     }
 
 

@@ -21,6 +21,7 @@ from skillopt.results import ReplyTrouble, Step
 from skillopt.run.appendix_records import appendix_record
 from skillopt.run.gate_records import criteria_record, refresh_record, waiting_record
 from skillopt.run.spending_records import spending
+from skillopt.run.stage_clock import with_public_names
 from skillopt.run.update_records import accumulation_batches, update_record
 from skillopt.skill.document import Skill
 from skillopt.skill.size import estimate_tokens
@@ -70,7 +71,7 @@ def baseline_record(config: Config, seed: Measured, *, rows: Iterable[MeterRow],
         "candidate_val_acc": None,
         "candidate_val_acc_upper_bound": None,
         **spending(rows, step=0),
-        "timing": dict(timing),
+        "timing": with_public_names(timing),
     }
 
 
@@ -124,7 +125,7 @@ def step_record(
         "counters": dict(sorted(counters.items())),
         **replies(step.troubles),
         **spending(rows, step=after.step),
-        "timing": dict(timing),
+        "timing": with_public_names(timing),
     }
 
 
@@ -207,6 +208,7 @@ def _edits(step: Step) -> Record:
     states = Counter([outcome.state for outcome in outcomes] + [entry.state for entry in step.discarded])
     tried = [outcome for outcome in step.candidate.outcomes if outcome.state is not EditState.SUGGESTED]
     applied = len(step.candidate.applied)
+    errors = sum(outcome.state is EditState.INVALID for outcome in tried)
     return {
         "n_patches": len(step.patches),
         "n_failure_patches": sum(patch.source_type == "failure" for patch in step.patches),
@@ -226,7 +228,8 @@ def _edits(step: Step) -> Record:
         "edit_apply_summary": {
             "total": len(tried),
             "applied": applied,
-            "skipped": len(tried) - applied,
+            "skipped": len(tried) - applied - errors,
+            "errors": errors,
         },
     }
 

@@ -33,6 +33,7 @@ from skillopt.run.planned import FEW_STEPS, Plan, PlannedStage
 from skillopt.run.setup import Setup
 from skillopt.skill.size import estimate_tokens, size_warning
 from skillopt.types import Role, Task, Usage
+from skillopt.wording import counted
 
 _ANSWER_TOKENS = (20, 500)
 """Tokens of one answer of the target, at least and at most, unless `model.target.max_tokens` is lower."""
@@ -236,20 +237,20 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
         k = config.train.accumulation
         together = f" times train.accumulation {k}" if k > 1 else ""
         found.append(
-            f"only {steps} proposal{'s' if steps > 1 else ''} will be tried: {len(splits.train)} training tasks at "
+            f"only {counted(steps, 'proposal')} will be tried: {counted(len(splits.train), 'training task')} at "
             f"train.batch_size {config.train.batch_size}{together}, {config.train.num_epochs} times over; lower "
             "train.batch_size or raise train.num_epochs"
         )
     if val < FEW_TASKS and config.evaluation.compared == "hard":
         found.append(
-            f"the selection split, on which the gate decides, has {val} tasks: one of them is worth {1 / val:.0%}, and "
-            "an edit that gains less cannot be seen; use more selection tasks, or, where the "
+            f"the selection split, on which the gate decides, has {counted(val, 'task')}: one of them is worth "
+            f"{1 / val:.0%}, and an edit that gains less cannot be seen; use more selection tasks, or, where the "
             "scorer gives partial credit, gate_metric soft or mixed"
         )
     elif val < FEW_TASKS:
         found.append(
-            f"the selection split, on which the gate decides, has {val} tasks: on so few a better score may be luck; "
-            "use more selection tasks"
+            f"the selection split, on which the gate decides, has {counted(val, 'task')}: on so few a better "
+            "score may be luck; use more selection tasks"
         )
     size = size_warning(estimate_tokens(setup.seed_skill.text), config.skill.max_tokens)
     if size:
@@ -262,7 +263,7 @@ def plan_warnings(setup: Setup) -> tuple[str, ...]:
         )
     if test < FEW_TASKS and config.evaluation.eval_test:
         found.append(
-            f"the test split, which no step sees and which says what the skill is worth, has {test} tasks: one of them "
-            f"is worth {1 / test:.0%} of the result"
+            f"the test split, which no step sees and which says what the skill is worth, has {counted(test, 'task')}: "
+            f"one of them is worth {1 / test:.0%} of the result"
         )
     return tuple(found)

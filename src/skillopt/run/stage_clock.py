@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 
 class StageClock:
@@ -32,3 +33,17 @@ class StageClock:
         self.start("")
         seconds, self._seconds = self._seconds, {}
         return seconds
+
+
+def with_public_names(seconds: Mapping[str, float]) -> dict[str, float]:
+    """Return seconds by stage with what the public tool calls them besides: `evaluate_s` and `wall_time_s`.
+
+    All clock readings stand together, the whole time of a step too, which the public tool writes beside the scores:
+    they are what may differ between two runs with the same replies.
+
+    Args:
+        seconds: By stage; those of an earlier call are reckoned anew.
+    """
+    own = {name: value for name, value in seconds.items() if name not in ("evaluate_s", "wall_time_s")}
+    evaluated = {"evaluate_s": own.get("gate_s", 0.0)} if "rollout_s" in own else {}
+    return {**own, **evaluated, "wall_time_s": round(math.fsum(own.values()), 3)}

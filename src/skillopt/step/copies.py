@@ -17,6 +17,7 @@ from skillopt.skill.memorising import find_copies
 from skillopt.state import State
 from skillopt.step.replies import shown
 from skillopt.types import Copy, Discarded, Edit, EditState, Patch
+from skillopt.wording import counted
 
 _SHOWN_CHARACTERS = 200
 _MEMORY_WORDS = 8
@@ -75,7 +76,7 @@ def said(copies: Sequence[Copy]) -> str:
     """Return which tasks a text copies, in words."""
     passage, more = copies[0].text, len(copies) - 1
     quoted = f"{passage[:_SHOWN_CHARACTERS]}..." if len(passage) > _SHOWN_CHARACTERS else passage
-    others = f", and {more} more passage{'s' if more > 1 else ''}" if more else ""
+    others = f", and {counted(more, 'more passage')}" if more else ""
     return f'it copies "{quoted}" from the training task {copies[0].task_id}{others}'
 
 

@@ -28,6 +28,7 @@ from skillopt.state import Measured, State
 from skillopt.step.passes import draws_needed, measure_draws, measure_passes
 from skillopt.step.unjudged import keep_or_drop, no_verdict, nothing_to_judge
 from skillopt.types import Action, Decision, Place, Rollout, SignTest, Task
+from skillopt.wording import counted
 
 
 async def gate(run: StageContext, state: State, candidate: Candidate) -> Decision:
@@ -42,7 +43,7 @@ async def gate(run: StageContext, state: State, candidate: Candidate) -> Decisio
         reason = f"the same {what} lost on the same skill in step {lost.step}: {lost.reason}"
         return no_verdict(state, Action.SKIP_REPEATED, reason, evaluation=evaluation)
     if not (state.window_ends or run.ends_epoch(state)):
-        waiting = _counted(len(state.bundle(candidate)), "change")
+        waiting = counted(len(state.bundle(candidate)), "change")
         reason = f"{waiting} so far; the gate judges those of {state.window} steps together (evaluation.gate_every)"
         return no_verdict(state, Action.DEFERRED, reason, evaluation=evaluation)
     decision = await judge(run, state, candidate.skill, state.place("gate"), evaluation=evaluation)
@@ -270,10 +271,6 @@ def _paired_sign_test(
     metric, weight, draws = evaluation.compared, evaluation.gate_mixed_weight, evaluation.repeats
     pairs = paired_means(current, candidate, metric, weight=weight, draws=draws)
     return paired_sign_test([before for before, _ in pairs], [after for _, after in pairs])
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _share(score: Fraction, total: int) -> str:

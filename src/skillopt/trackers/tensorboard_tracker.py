@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from skillopt.config.tracker_settings import TensorboardSettings
 from skillopt.trackers.base import Opened, Tracker
 from skillopt.trackers.told import End, Point, Start, Status, as_text
+from skillopt.wording import simulated_notice
 
 if TYPE_CHECKING:
     from tensorboardX import SummaryWriter
@@ -47,7 +48,7 @@ class TensorboardTracker(Tracker):
             rows = [f"| {key} | {_cell(as_text(value))} |" for key, value in {**start.settings, **start.tags}.items()]
             self._writer.add_text("settings", "\n".join(("| setting | value |", "| --- | --- |", *rows)), 0)
         if start.simulated:
-            self._writer.add_text("simulated", "SIMULATED MODELS: these numbers say nothing about real ones.", 0)
+            self._writer.add_text("simulated", simulated_notice(), 0)
         return Opened(directory.name, known=goes_on)
 
     def log(self, point: Point) -> None:

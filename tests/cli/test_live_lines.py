@@ -38,6 +38,14 @@ STEP = (
 """The second step of a run, while its reflection is at work: it began at 109, and one of four came to nothing."""
 
 
+def test_the_best_skill_is_counted_from_the_passes_it_was_measured_in() -> None:
+    """F93: 82 of 90, and never 82 of the 30 that the current skill has."""
+    best = {"best_solved": 82, "best_n": 90, "best_score": 82 / 90}
+    lines = plain_lines(known(committed(1, val_solved=27, val_n=30, current_score=0.9, **best)))
+    found = [line.split("%")[0] for line in lines if "current" in line or "best" in line]
+    assert found == ["  current  27/30 (90.0 ", "  best     82/90 (91.1 "]
+
+
 def test_the_six_stages_stand_in_their_order_each_as_far_as_it_is() -> None:
     """Below them the scores and how they came there, the spending, what is left of each limit, and the time."""
     assert plain_lines(known(*STEP), now=113.0) == [

@@ -38,6 +38,13 @@ def test_an_ended_run_says_what_its_summary_says(runs: Path) -> None:
     assert found.at > 0
 
 
+def test_the_best_skill_is_counted_from_the_passes_it_was_measured_in(tmp_path: Path) -> None:
+    """F93: 82 of 90, and never 82 of the 30 that the current skill has."""
+    best = {"best_solved": 82, "best_n": 90, "best_score": 82 / 90, "val_solved": 27, "val_n": 30}
+    entry = write(tmp_path / "run", started(), committed(0), committed(1, **best))
+    assert Glances(Followers()).look(entry).selection == Shares("3/8 (37.5 %)", "82/90 (91.1 %)", 82 / 90 - 3 / 8)
+
+
 def test_of_an_ended_run_the_whole_log_is_not_read(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise AssertionError("it was followed")

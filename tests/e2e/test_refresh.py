@@ -144,3 +144,7 @@ async def test_a_skill_that_falls_below_the_seed_is_the_best_no_longer(open_benc
     assert bench.history[3]["best_score"] == 0.25, "as high as the seed, it stays"
     assert (outcome.state, outcome.best_skill.text) == (EndState.NOT_CONFIRMED, f"{rule(6)}\n")
     assert (bench.directory / "best_skill.md").read_text("utf-8") == f"{rule(6)}\n"
+    assert [record["best_solved"] / record["best_n"] for record in bench.history] == [
+        record["best_score"] for record in bench.history
+    ], "the best skill is counted from its own passes"
+    assert any(record["best_n"] != record["val_n"] for record in bench.history)

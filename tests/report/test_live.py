@@ -49,8 +49,8 @@ def test_what_is_known_of_a_finished_run_is_what_its_files_say(run: Path) -> Non
     assert known.ended is not None and known.ended.summary == summary
     last, standing = records[-1], known.standing
     assert standing is not None
-    assert (standing.current, standing.best, standing.best_step, standing.tasks) == tuple(
-        last[name] for name in ("current_score", "best_score", "best_step", "val_n")
+    assert (standing.current, standing.best, standing.best_step, standing.current_n, standing.best_n) == tuple(
+        last[name] for name in ("current_score", "best_score", "best_step", "val_n", "best_n")
     )
     seed = known.baseline
     assert seed is not None

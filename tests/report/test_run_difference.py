@@ -51,7 +51,21 @@ def test_what_a_run_came_to_is_told_with_its_counts(eventful: Path, short: Path,
     (copy / "summary.json").unlink()
     last = read_json(copy / "history.json")[-1]
     told = standing(RunFiles(copy))
-    assert (told["end"], told["selection, best skill"]) == ("not ended", f"{last['best_solved']}/{last['val_n']}")
+    assert (told["end"], told["selection, best skill"]) == ("not ended", f"{last['best_solved']}/{last['best_n']}")
+
+
+@pytest.mark.parametrize(("more", "shown"), [({"best_n": 90}, "7/90"), ({}, "7/30")])
+def test_the_best_skill_is_counted_from_the_passes_it_was_measured_in(
+    short: Path, tmp_path: Path, more: dict[str, int], shown: str
+) -> None:
+    """F93: no share above one, where the current skill has fewer passes; a record without the count has the other's."""
+    copy = shutil.copytree(short, tmp_path / "copy")
+    (copy / "summary.json").unlink()
+    records = read_json(copy / "history.json")
+    del records[-1]["best_n"]
+    records[-1] |= {"val_n": 30, "best_solved": 7, **more}
+    write_json_atomically(copy / "history.json", records)
+    assert standing(RunFiles(copy))["selection, best skill"] == shown
 
 
 def test_a_setting_that_one_run_does_not_have_is_a_difference(short: Path, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_step_0_is_the_seed_skill_on_the_selection_split(finished: Finished) -> 
         "current_origin": "initial_skill",
         "best_score": 0.0,
         "best_solved": 0,
+        "best_n": 10,
         "best_step": 0,
         "best_origin": "initial_skill",
         "val_passes": {"n": 1, "mean": 0.0, "spread": None, "scores": [0.0]},

@@ -123,8 +123,8 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
     values = [value for one in series for value in one]
     low, high = min(values), max(values)
     roomy = window.width >= _ROOMY
-    current = score_words(standing.metric, standing.current, standing.current_solved, standing.tasks, roomy=roomy)
-    best = score_words(standing.metric, standing.best, standing.best_solved, standing.tasks, roomy=roomy)
+    current = score_words(standing.metric, standing.current, standing.current_solved, standing.current_n, roomy=roomy)
+    best = score_words(standing.metric, standing.best, standing.best_solved, standing.best_n, roomy=roomy)
     if roomy:
         best = f"{best}, step {standing.best_step}"
     trained = "train" if points[-1].trained_on == "batch" else "all seen"  # as in the line of a finished step

@@ -162,8 +162,9 @@ def _selection(live: LiveRun, summary: Record) -> Shares | None:
     seed, now = live.baseline, live.standing
     if seed is None or now is None:
         return None
-    gain = (now.best_solved - seed.current_solved) / now.tasks if now.tasks else None
-    return Shares(_share(seed.current_solved, seed.tasks), _share(now.best_solved, now.tasks), gain)
+    measured = now.best_n and seed.current_n
+    gain = now.best_solved / now.best_n - seed.current_solved / seed.current_n if measured else None
+    return Shares(_share(seed.current_solved, seed.current_n), _share(now.best_solved, now.best_n), gain)
 
 
 def _share(solved: int, tasks: int) -> str:

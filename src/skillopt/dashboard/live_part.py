@@ -110,7 +110,7 @@ def _news(seen: Seen) -> str:
     if not live.points or live.standing is None:
         return "The run has begun." if live.started is not None else ""
     last, standing = live.points[-1], live.standing
-    score = score_words(standing.metric, standing.current, standing.current_solved, standing.tasks)
+    score = score_words(standing.metric, standing.current, standing.current_solved, standing.current_n)
     if not last.step:
         return f"Baseline measured: {score}."
     return f"Step {last.step} of {live.total_steps} is done: {last.action.replace('_', ' ')}; current skill {score}."
@@ -132,9 +132,9 @@ def _scores(live: LiveRun) -> Iterator[tuple[str, str]]:
     standing, seed = live.standing, live.baseline
     if standing is None or seed is None:
         return
-    yield "Seed skill", score_words(seed.metric, seed.current, seed.current_solved, seed.tasks)
-    yield "Current skill", score_words(standing.metric, standing.current, standing.current_solved, standing.tasks)
-    best = score_words(standing.metric, standing.best, standing.best_solved, standing.tasks)
+    yield "Seed skill", score_words(seed.metric, seed.current, seed.current_solved, seed.current_n)
+    yield "Current skill", score_words(standing.metric, standing.current, standing.current_solved, standing.current_n)
+    best = score_words(standing.metric, standing.best, standing.best_solved, standing.best_n)
     yield "Best skill", f"{best}, {f'step {standing.best_step}' if standing.best_step else 'the seed'}"
     last = live.points[-1] if live.points else None
     if last is not None and last.train is not None:

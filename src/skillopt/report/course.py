@@ -196,6 +196,15 @@ def step_point(record: Record) -> StepPoint:
     )
 
 
+def best_count(record: Record) -> int:
+    """Return how many selection rollouts the best skill's `best_solved` is counted from.
+
+    Logs of a time without the field count them as those of the current skill.
+    """
+    found: int | None = record.get("best_n")
+    return record["val_n"] if found is None else found
+
+
 def _trained_on(record: Record) -> TrainedOn:
     return "seen so far" if record.get("sampling") == "unsolved" else "batch"
 

@@ -24,7 +24,7 @@ ALWAYS: Mapping[str, ColumnType] = {
     **_typed(
         "float64",
         """
-        train_acc val_acc val_soft val_solved val_n current_score best_score best_solved best_step edit_budget
+        train_acc val_acc val_soft val_solved val_n current_score best_score best_solved best_n best_step edit_budget
         candidate_val_acc candidate_val_acc_upper_bound candidate_gate_score candidate_gate_score_upper_bound
         candidate_remeasured_score selection_hard selection_soft selection_solved selection_n selection_unmeasured
         lost_by rollout_hard rollout_soft rollout_n rollout_solved rollout_unmeasured

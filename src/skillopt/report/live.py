@@ -22,7 +22,7 @@ from skillopt.events import (
     StepCommitted,
     Warned,
 )
-from skillopt.report.course import StepVerdict, followed, step_point
+from skillopt.report.course import StepVerdict, best_count, followed, step_point
 from skillopt.report.live_state import EditLine, LiveRun, Stage, Standing
 from skillopt.types import JsonValue
 
@@ -134,7 +134,8 @@ def _standing(record: Mapping[str, JsonValue]) -> Standing:
         current=fields["current_score"],
         best=fields["best_score"],
         current_solved=fields["val_solved"],
+        current_n=fields["val_n"],
         best_solved=fields["best_solved"],
-        tasks=fields["val_n"],
+        best_n=best_count(record),
         best_step=fields["best_step"],
     )

@@ -74,9 +74,10 @@ class Standing:
         metric: What the gate compares.
         current: Gate score of the current skill, 0 to 1.
         best: That of the best skill.
-        current_solved: Selection tasks that the current skill solved.
+        current_solved: Selection rollouts that the current skill solved, over all passes that count.
+        current_n: Of how many that is.
         best_solved: Those that the best skill solved.
-        tasks: Selection tasks.
+        best_n: Of how many that is: the two may have been measured in different numbers of passes.
         best_step: The step that made the best skill; 0 for the seed.
     """
 
@@ -84,8 +85,9 @@ class Standing:
     current: float
     best: float
     current_solved: int
+    current_n: int
     best_solved: int
-    tasks: int
+    best_n: int
     best_step: int
 
 

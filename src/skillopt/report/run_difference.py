@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from skillopt.evaluation.statistics import two_sided_p_value
+from skillopt.report.course import best_count
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.gain import Part, best_rows
 from skillopt.report.live_words import price_words
@@ -70,7 +71,7 @@ def standing(run: RunFiles) -> dict[str, str]:
         found["best skill made by step"] = str(summary["best_step"])
     elif records:
         last = records[-1]
-        found["selection, best skill"] = f"{last['best_solved']}/{last['val_n']}"
+        found["selection, best skill"] = f"{last['best_solved']}/{best_count(last)}"
     usage: Mapping[str, Mapping[str, Any]] = records[-1]["total_usage"] if records else {}
     if summary is not None:
         usage = summary.get("total_usage", usage)

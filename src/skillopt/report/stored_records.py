@@ -91,6 +91,7 @@ class _Baseline(Shape):
     current_origin: str
     best_score: Number
     best_solved: Count
+    best_n: Count | None = None
     best_step: Count
     best_origin: str
     val_passes: _Passes

@@ -26,6 +26,7 @@ CHANGED_BETWEEN_EPOCHS = frozenset(
         "current_origin",
         "best_score",
         "best_solved",
+        "best_n",
         "best_step",
         "best_origin",
         "val_passes",

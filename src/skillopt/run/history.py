@@ -138,6 +138,7 @@ def _known_training(state: State) -> Record:
 def standing(evaluation: EvaluationSettings, state: State) -> Record:
     """Return how the skill that training goes on with, and the best one, stand: scores, origins, size."""
     current = split_scores(state.current.rollouts)
+    best_solved, best_n = solved(state.best.rollouts)
     return {
         "val_acc": current["hard"],
         "val_soft": current["soft"],
@@ -147,7 +148,8 @@ def standing(evaluation: EvaluationSettings, state: State) -> Record:
         "current_score": float(gate_score(state.current.rollouts, evaluation)),
         "current_origin": _origin(state.current),
         "best_score": float(gate_score(state.best.rollouts, evaluation)),
-        "best_solved": solved(state.best.rollouts)[0],
+        "best_solved": best_solved,
+        "best_n": best_n,
         "best_step": state.best.step,
         "best_origin": _origin(state.best),
         "val_passes": pass_scores(evaluation, state.current.rollouts),

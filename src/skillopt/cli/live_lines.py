@@ -14,7 +14,7 @@ from typing import Final
 from rich.text import Text
 
 from skillopt.cli.edit_lines import cut
-from skillopt.report.live_state import STAGES, LiveRun, Stage
+from skillopt.report.live_state import LiveRun, Stage
 from skillopt.report.live_words import (
     count_words,
     in_words,
@@ -90,14 +90,8 @@ def _stages(known: LiveRun, window: Window, now: float) -> Iterator[Text]:
         if at_work is not None:
             yield _stage(at_work.name, at_work, window, now)
         return
-    if any(stage.name in STAGES for stage in known.stages):
-        for name, stage in known.six:
-            yield _stage(name, stage, window, now)
-        if at_work is None or at_work.name in STAGES:
-            return
-    for stage in known.stages:
-        if stage.name not in STAGES and (stage is at_work or not any(one.name in STAGES for one in known.stages)):
-            yield _stage(stage.name, stage, window, now)
+    for name, stage in known.shown_stages:
+        yield _stage(name, stage, window, now)
 
 
 def _stage(name: str, stage: Stage | None, window: Window, now: float) -> Text:
@@ -137,9 +131,10 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
     best = score_words(standing.metric, standing.best, standing.best_solved, standing.tasks, roomy=roomy)
     if roomy:
         best = f"{best}, step {standing.best_step}"
+    of_train = f"{points[-1].train_solved}/{points[-1].train_tasks} ({percent(train[-1])})" if train else ""
     trained = "train" if points[-1].trained_on == "batch" else "all seen"  # as in the line of a finished step
     yield Text(f"selection ({plain(str(standing.metric))})")
-    named = (("current", current), ("best", best), (trained, percent(train[-1]) if train else ""))
+    named = (("current", current), ("best", best), (trained, of_train if roomy or not train else percent(train[-1])))
     for (name, score), one in zip(named, series, strict=True):
         if one:
             row = sparkline(one, low=low, high=high, ascii_only=window.ascii_only)

@@ -155,10 +155,21 @@ class LiveRun:
         return next((stage for stage in reversed(self.stages) if not stage.over), None)
 
     @property
-    def six(self) -> tuple[tuple[str, Stage | None], ...]:
-        """The six stages of the step, each as far as it has come; None for one that has not begun."""
+    def shown_stages(self) -> tuple[tuple[str, Stage | None], ...]:
+        """The six stages of the step, each as far as it has come; None for one that has not begun.
+
+        Another one, such as the vetting of the edits, stands while it works where it came: behind those that had begun.
+        Between steps there is what there is.
+        """
         begun = {stage.name: stage for stage in self.stages}
-        return tuple((name, begun.get(name)) for name in STAGES)
+        if not any(name in begun for name in STAGES):
+            return tuple((stage.name, stage) for stage in self.stages)
+        lines = [(name, begun.get(name)) for name in STAGES]
+        other = self.at_work
+        if other is not None and other.name not in STAGES:
+            last = max(place for place, (name, _) in enumerate(lines) if name in begun)
+            lines.insert(last + 1, (other.name, other))
+        return tuple(lines)
 
     def seconds_left(self, now: float) -> float | None:
         """Return about how long the remaining steps take, the final test not counted; None where nobody can say yet.

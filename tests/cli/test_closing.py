@@ -17,6 +17,7 @@ from tests.support.runs import read_json
 from skillopt.cli.closing import show_outcome
 from skillopt.cli.main import run
 from skillopt.evaluation.statistics import paired_difference
+from skillopt.report.worth import judged
 from skillopt.run.outcome import EndState, Outcome
 from skillopt.skill.document import Skill
 
@@ -42,8 +43,8 @@ def test_the_held_out_difference_is_tested_on_the_tasks_of_the_results(finished:
         f"Held out, best skill against seed skill: {100 * float(known.difference):+.1f} points on {len(seed)} tasks "
         f"(95 % interval {100 * known.interval.low:+.1f} to {100 * known.interval.high:+.1f}); "
         f"{known.sign_test.better} better, {known.sign_test.worse} worse, "
-        f"sign test p = {known.two_sided_p:.3g} (two-sided)"
-    ) in finished.said[1].splitlines()
+        f"sign test p = {known.two_sided_p:.3g} (two-sided)\n{judged(known).headline}"
+    ) in finished.said[1]
 
 
 def test_the_diff_of_the_skill_is_shown_whole(finished: Finished) -> None:
@@ -61,11 +62,23 @@ def test_the_picture_and_the_way_to_the_page_are_named(command: Command, tmp_pat
     config = write_tiny_run(tmp_path / "a run", report__picture=True)
     code, said, _ = command("train", config)
     assert code in (0, 10, 11, 12)
-    lines, run = said.splitlines(), tmp_path / "a run" / "run"
+    lines, run = said.splitlines(), Path("a run/run")  # the commands are called where that is
     assert f"Picture:         {run / 'training_dashboard.png'}" in lines
     assert f"  {shlex.join(['skillopt', 'report', str(run)])}" in lines
     assert f"  {shlex.join(['skillopt', 'dashboard', str(run.parent)])}" in lines
     assert command("report", run)[0] == 0
+
+
+def test_whoever_is_where_the_run_is_reads_short_paths(
+    finished: Finished, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(finished.directory.parent)
+    summary = read_json(finished.directory / "summary.json")
+    best = Skill.parse((finished.directory / "best_skill.md").read_text("utf-8"))
+    show_outcome(Outcome(EndState(summary["state"]), "", finished.directory, best, summary))
+    said = capsys.readouterr().out
+    assert "Best skill:      run/best_skill.md\n" in said and "  skillopt dashboard .\n" in said
+    assert str(finished.directory) not in said
 
 
 def test_a_picture_that_is_not_there_is_not_named(finished: Finished) -> None:

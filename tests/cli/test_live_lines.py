@@ -59,7 +59,7 @@ def test_the_six_stages_stand_in_their_order_each_as_far_as_it_is() -> None:
         "selection (hard)",
         "  current  4/8 (50.0 %)             ▂▄",
         "  best     7/8 (87.5 %), step 3     ▂█",
-        "  train    25.0 %                   ▁",
+        "  train    4/12 (25.0 %)            ▁",
         "21 calls used, 20 paid now, 1,234 tokens, $0.75",
         "limits.dollars $0.75 of $2.00 (38 %)",
         "limits.target.calls 20 of 40 (50 %)",
@@ -69,9 +69,9 @@ def test_the_six_stages_stand_in_their_order_each_as_far_as_it_is() -> None:
 
 
 def test_a_share_of_all_training_tasks_seen_is_not_called_that_of_the_batch() -> None:
-    drawn = committed(1, train_acc=0.0, sampling="unsolved", train_known_acc=0.75)
+    drawn = committed(1, train_acc=0.0, sampling="unsolved", train_known_acc=0.75, train_known_solved=9)
     lines = plain_lines(known(STEP[0], STEP[1], drawn))
-    assert any(line.startswith("  all seen 75.0 %") for line in lines)
+    assert any(line.startswith("  all seen 9/12 (75.0 %)") for line in lines)
     assert not any(line.startswith("  train") for line in lines)
 
 

@@ -16,6 +16,7 @@ from skillopt.errors import RunDirectoryError, UsageError
 from skillopt.events import StepCommitted
 from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
+from skillopt.report.worth import worth
 
 
 def test_it_says_the_end_the_scores_and_each_step_in_a_line(
@@ -29,6 +30,8 @@ def test_it_says_the_end_the_scores_and_each_step_in_a_line(
     assert f"{summary['state']}: {summary['message']}" in said
     for split in ("selection", "test"):
         assert summary[split]["seed"]["shown"] in said and summary[split]["best"]["shown"] in said
+    found = worth(RunFiles(finished.directory))
+    assert found is not None and f"{found.headline}\n{found.numbers}\n" in said
     for record in records:
         assert headline(StepCommitted(record)) in said.splitlines()
     assert f"--step {summary['best_step'] or len(records) - 1} --edit K" in said

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
-from skillopt.cli.terminal import WIDTH_OF_A_LOG, console, new_table, say, say_unbroken, show_table
+from skillopt.cli.terminal import WIDTH_OF_A_LOG, console, from_here, new_table, say, say_unbroken, show_table
 
 LONG = "word " * 40
 
@@ -32,6 +33,18 @@ def log_file(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.delenv("COLUMNS", raising=False)
     return out
+
+
+def test_a_path_is_written_from_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = {"runs/first": "runs/first", ".": ".", "-x": "./-x", "runs": "runs"}
+    assert {name: from_here(tmp_path / name) for name in named} == named
+    assert from_here(tmp_path.parent) == str(tmp_path.parent)
+    assert from_here(Path("runs")) == "runs"
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert from_here(tmp_path / "runs") == str(tmp_path / "runs")
 
 
 def test_a_log_gets_each_line_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,15 @@ def test_tasks_that_were_not_measured_stand_beside_the_count(runs: Path, tmp_pat
     found = look(tmp_path / "run")
     assert found.held_out is not None
     assert found.held_out.best == "3/4 (75.0 %), 4 unmeasured"
+
+
+@pytest.mark.parametrize(("state", "gain", "doubted"), [("improved", 0.0, True), ("improved", -0.1, True),
+    ("improved", 0.1, False), ("improved", None, False), ("all_rejected", 0.0, False)])  # fmt: skip
+def test_a_gain_that_the_held_out_tasks_do_not_show_is_doubted(
+    runs: Path, *, state: str, gain: float | None, doubted: bool
+) -> None:
+    held_out = Shares("4/8", "4/8", gain)
+    assert replace(look(runs / "first/run"), state=state, held_out=held_out).doubted == doubted
 
 
 def test_an_unknown_price_is_no_zero(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -36,8 +37,20 @@ def test_a_run_shows_its_state_its_steps_its_scores_and_its_price(runs: Path, vi
     html = visit(runs).get("/").text
     (row,) = re.findall(r'<tr id="run-first~run">(.*?)</tr>', html, re.DOTALL)
     text = parsed(row).text
-    for words in ("first/run", "simulated", "/8", "0/8 (0.0 %)", "points", "$0"):
+    for words in ("first/run", "simulated", "/8", "0/8 (0.0 %)", "+", "$0"):
         assert words in text, words
+
+
+def test_a_run_whose_gain_is_on_the_selection_split_alone_is_not_marked_as_good(
+    runs: Path, tmp_path: Path, visit: Visit
+) -> None:
+    summary = json.loads((runs / "first/run/summary.json").read_text("utf-8")) | {"state": "improved"}
+    for name, gain in (("shown", 0.25), ("doubted", -0.25)):
+        write(tmp_path / name, started(), RunEnded("improved", "", {**summary, "test_delta_hard": gain}))
+    html = visit(tmp_path).get("/").text
+    marks = dict(re.findall(r'<tr id="run-([^"]*)">.*?<span class="badge ([^"]*)">improved<', html, re.DOTALL))
+    assert marks == {"shown": "good", "doubted": "doubted"}
+    assert html.count("not on held-out tasks") == 1
 
 
 def test_the_list_is_filtered_by_text_and_by_state(tmp_path: Path, visit: Visit) -> None:

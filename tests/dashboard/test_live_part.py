@@ -34,8 +34,8 @@ def test_the_six_stages_stand_in_their_order_with_what_is_done() -> None:
 def test_a_stage_between_steps_stands_beside_them_while_it_works() -> None:
     part = shown(started(), StageStarted("baseline", 0, 0, 8))
     assert [(stage.name, stage.state) for stage in part.stages] == [("baseline", "at work")]
-    part = shown(started(), committed(0), StageStarted("rollout", 1, 1, 4), StageStarted("test", 1, 1, 3))
-    assert [stage.name for stage in part.stages] == [*STAGES, "test"]
+    part = shown(started(), committed(0), *(StageStarted(name, 1, 1, 4) for name in (*STAGES[:-1], "vet")))
+    assert [stage.name for stage in part.stages] == [*STAGES[:-1], "vet", "gate"]
 
 
 def test_edits_warnings_and_limits_are_shown_the_newest_first() -> None:
@@ -80,8 +80,8 @@ def test_nothing_known_is_a_part_too() -> None:
 
 
 def test_a_share_of_all_training_tasks_seen_is_not_called_that_of_the_batch() -> None:
-    drawn = committed(1, train_acc=0.0, sampling="unsolved", train_known_acc=0.75)
-    assert shown(started(), committed(0), drawn).scores[-1] == ("Training tasks seen so far", "75.0 %")
+    drawn = committed(1, train_acc=0.0, sampling="unsolved", train_known_acc=0.75, train_known_solved=9)
+    assert shown(started(), committed(0), drawn).scores[-1] == ("Training tasks seen so far", "9/12 (75.0 %)")
 
 
 def test_an_ended_run_of_the_product_says_its_scores(runs: Path) -> None:

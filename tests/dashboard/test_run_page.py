@@ -16,6 +16,8 @@ from tests.support.records import committed, edit, started
 
 from skillopt.dashboard.catalogue import stamps_of
 from skillopt.events import Warned
+from skillopt.report.run_files import RunFiles
+from skillopt.report.worth import worth
 from skillopt.run.lock import locked
 
 STEPS = 6
@@ -34,6 +36,25 @@ def test_a_finished_run_shows_what_it_came_to(runs: Path, visit: Visit) -> None:
     assert re.findall(r'href="/runs/first~run/steps/(\d+)"', html) == [str(step) for step in range(STEPS, -1, -1)]
     numbers = json.loads(re.findall(r'id="numbers">(.*?)</script>', html, re.DOTALL)[0])
     assert numbers["steps"] == list(range(STEPS + 1))
+
+
+def test_whether_it_is_better_and_can_be_trusted_stands_ahead_of_all_else(
+    eventful: Path, tmp_path: Path, visit: Visit
+) -> None:
+    found = worth(RunFiles(eventful))
+    assert found is not None
+    text = parsed(visit(eventful.parent).get(f"/runs/{eventful.name}").text).text
+    assert text.index(found.headline) < text.index(found.numbers) < text.index("Scores on the selection split")
+    log = shutil.copytree(eventful, tmp_path / "run") / "events.jsonl"
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+    assert found.headline not in visit(tmp_path).get("/runs/run").text, "it goes on"
+
+
+def test_a_page_whose_scores_are_damaged_has_its_live_part(eventful: Path, tmp_path: Path, visit: Visit) -> None:
+    results = shutil.copytree(eventful, tmp_path / "run") / "test_eval/results.json"
+    results.write_text("{", "utf-8")
+    text = parsed(visit(tmp_path).get("/runs/run").text).text
+    assert "Scores on the selection split" in text and "results.json" in text
 
 
 def test_what_a_run_came_to_is_shown_once_its_end_is_logged(runs: Path, tmp_path: Path, visit: Visit) -> None:

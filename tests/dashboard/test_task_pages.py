@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -143,6 +143,22 @@ def test_a_task_shows_each_time_that_it_came_up(browser: TestClient, eventful: P
             assert (f"First {word}" in page.text) == (first is not None)
             if first is not None:
                 assert history.evaluations[first.evaluation].title in page.text
+
+
+def test_a_task_shows_what_the_target_is_asked(browser: TestClient, history: RunHistory) -> None:
+    for task in (history.tasks[0], history.tasks[-1]):
+        page = ask(browser, "task", id=task.id)
+        trajectory = ask(browser, links(page, "trajectory")[-1].removeprefix("/runs/run/").partition("?")[0],
+                         **dict(parse_qsl(links(page, "trajectory")[-1].partition("?")[2])))  # fmt: skip
+        assert page.named("pre")[0].text == trajectory.named("pre")[0].text
+
+
+def test_a_task_of_which_no_message_is_kept_has_no_question(eventful: Path, tmp_path: Path) -> None:
+    page = parsed(hostile_copy(eventful, tmp_path, Message("assistant", "a")).get("/runs/copy/task?id=t").text)
+    assert page.named("h1")[0].text == "t" and "What the target is asked" not in page.text
+    page = parsed(hostile_copy(eventful, tmp_path / "more", Message("user", "<b>q"), Message("assistant", "a"))
+                  .get("/runs/copy/task?id=t").text)  # fmt: skip
+    assert page.named("pre")[0].text == "<b>q"
 
 
 def test_an_evaluation_shows_its_rows_and_filters_them(browser: TestClient, eventful: Path) -> None:

@@ -78,6 +78,32 @@ def test_scores_show_baseline_skill_and_what_the_gate_did() -> None:
     assert [line.get_xdata()[0] for line in axes.get_lines() if line.get_gid() == "epoch bound"] == [2.5]  # type: ignore[index]
 
 
+def test_the_legend_of_the_scores_leaves_the_width_to_the_plot_and_its_title() -> None:
+    for figure in (plot_scores(COURSE), plot_dashboard(COURSE)):
+        png(figure)
+        plot, legend = figure.axes[0], figure.axes[0].get_legend()
+        assert legend is not None
+        box, shown = plot.get_window_extent(), legend.get_window_extent()
+        heading = next(
+            text for text in plot.get_children() if getattr(text, "get_text", str)() == plot.get_title("left")
+        )
+        assert shown.y0 >= box.y1 - 1, "above the plot"
+        assert shown.x0 > heading.get_window_extent().x1, "beside its title"
+        assert box.width > 0.85 * figure.get_size_inches()[0] * figure.dpi
+
+
+@pytest.mark.parametrize(("ends", "named"), [((), 0), ((2,), 2), (tuple(range(1, 30)), 0)])
+def test_epochs_are_named_where_there_is_room(ends: tuple[int, ...], named: int) -> None:
+    points = [BASELINE, *(step(number, epoch=1 + sum(end < number for end in ends)) for number in range(1, 40))]
+    (axes,) = plot_scores(replace(COURSE, points=tuple(points))).axes
+    assert [text.get_text() for text in axes.texts] == [f"epoch {number}" for number in range(1, named + 1)]
+
+
+@pytest.mark.parametrize(("metric", "label"), [("hard", "tasks solved, % (hard)"), ("polite", "score, % (polite)")])
+def test_the_axis_of_the_scores_says_what_they_are_shares_of(metric: str, label: str) -> None:
+    assert plot_scores(replace(COURSE, metric=metric)).axes[0].get_ylabel() == label
+
+
 def test_edits_show_the_budget_and_what_became_of_them() -> None:
     (axes,) = plot_edits(COURSE).axes
     assert set(labels(axes)) == {"applied, accepted", "applied, not accepted", "proposed", "budget (learning rate)"}

@@ -99,7 +99,7 @@ def test_every_stage_counts_what_it_did_and_what_the_evidence_answered() -> None
         "rollout", 3, 4, {"solved": 1, "failed": 2}, 1,
     )  # fmt: skip
     assert stage.rate(105.0) == pytest.approx(2 / 4)
-    assert [name for name, begun in known.six if begun is not None] == ["rollout"]
+    assert [name for name, begun in known.shown_stages if begun is not None] == ["rollout"]
 
 
 def test_the_next_stage_ends_the_one_before_and_a_commit_ends_all() -> None:

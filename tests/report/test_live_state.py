@@ -13,15 +13,23 @@ from skillopt.report.live_state import NOTHING, STAGES, LimitUse, LiveRun, Stage
 
 def test_nothing_is_known_before_the_first_event() -> None:
     assert (NOTHING.total_steps, NOTHING.at_work, NOTHING.limits(1.0), NOTHING.seconds_left(1.0)) == (0, None, (), None)
-    assert NOTHING.shown == ()
+    assert NOTHING.shown_stages == ()
 
 
-def test_the_six_stages_are_shown_from_the_first_on_and_another_one_while_it_works() -> None:
-    rollout, vet, slow = Stage("rollout", 1.0, over=True), Stage("vet", 2.0), Stage("slow_update", 3.0, over=True)
-    six = (("rollout", rollout), *((name, None) for name in STAGES[1:]))
-    assert LiveRun(stages=(rollout, vet)).shown == (*six, ("vet", vet))
-    assert LiveRun(stages=(rollout, replace(vet, over=True))).shown == six
-    assert LiveRun(stages=(slow,)).shown == (("slow_update", slow),)
+def names(*stages: Stage) -> list[tuple[str, bool]]:
+    return [(name, stage is not None) for name, stage in LiveRun(stages=stages).shown_stages]
+
+
+def test_a_stage_that_is_none_of_the_six_stands_where_it_came_while_it_works() -> None:
+    begun = [Stage(name, 0.0, over=True) for name in STAGES[:-1]]
+    vet = Stage("vet", 1.0)
+    six = [(name, True) for name in STAGES[:-1]]
+    assert names(*begun, vet) == [*six, ("vet", True), ("gate", False)]
+    assert names(*begun, replace(vet, over=True), Stage("gate", 2.0)) == [*six, ("gate", True)]
+    assert names(*begun, Stage("gate", 2.0, over=True), Stage("refresh", 3.0))[-1] == ("refresh", True)
+    assert names(Stage("slow_update", 0.0, over=True)) == [("slow_update", True)], (
+        "between steps there is what there is"
+    )
 
 
 def test_a_rate_counts_what_was_not_in_the_evidence_and_there_is_none_of_nothing() -> None:

@@ -50,6 +50,16 @@ def test_the_end_is_told_with_counts(eventful: Path) -> None:
     assert said.startswith(f"{files.summary['state']}; selection {seed['solved']}/{seed['measured']} ")
     assert f"to {best['solved']}/{best['measured']} " in said
     assert f"; held out {files.summary['test']['seed']['shown']} to" in said
+    assert said.endswith(f", {100 * files.summary['test_delta_hard']:+.1f} points")
+
+
+def test_a_gain_that_the_held_out_tasks_do_not_show_is_called_that(eventful: Path) -> None:
+    files = RunFiles(eventful)
+    assert files.summary is not None
+    for delta, told in ((0.0, ", +0.0 points: not better"), (-0.25, ", -25.0 points: not better"), (None, " %)")):
+        assert ending(files.course, {**files.summary, "test_delta_hard": delta}).endswith(told)
+    seed = {**files.summary, "test_delta_hard": 0.0, "best_step": 0}
+    assert "points" not in ending(files.course, seed), "there is no other skill"
 
 
 def test_scores_of_fresh_passes_are_called_that(eventful: Path) -> None:

@@ -34,7 +34,8 @@ def test_templates_of_another_place_win(tmp_path: Path) -> None:
     ("template", "words"),
     [("{{ 0.125 | percent }}", "12.5 %"), ("{{ none | percent }}", ""), ("{{ 12345 | number }}", "12,345"),
      ("{{ none | dollars }}", "unknown"), ("{{ 0.05 | dollars }}", "$0.0500"), ("{{ 1234.5 | dollars }}", "$1,234.50"),
-     ("{{ 'abcdef' | cut(3) }}", "abc\n... 3 more characters"), ("{{ 'accept_new_best' | words }}", "accept new best"),
+     ("{{ 'abcdef' | cut(3) }}", "abc\n... 3 more characters"), ("{{ 'over_budget' | words }}", "over budget"),
+     ("{{ 'accept_new_best' | words }}", "accepted, new best"),
      ("{{ 'accept' | tone }} {{ 'reject' | tone }} {{ 'x' | tone }}", "good bad quiet")],
 )  # fmt: skip
 def test_numbers_and_words_are_shown_for_people(template: str, words: str) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 from skillopt.cli.comparison import shown_difference
-from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
+from skillopt.cli.terminal import from_here, new_table, say, say_unbroken, show_table
 from skillopt.cli.text_difference import show_text_difference
-from skillopt.evaluation.statistics import paired_difference
 from skillopt.models.meter import Spending
 from skillopt.report.end_words import after_the_last_step, difference, ended, shown_scores
 from skillopt.report.live_words import price_words
 from skillopt.report.picture import PICTURE_NAME
+from skillopt.report.run_files import RunFiles
+from skillopt.report.worth import judged
 from skillopt.run.outcome import Outcome
 from skillopt.text_files import plain
 from skillopt.types import Role, Usage
@@ -75,16 +74,10 @@ def _show_held_out(outcome: Outcome) -> None:
     """Say what the held-out difference is worth; on the selection split, which chose the best, it would flatter."""
     if outcome.summary["test"]["best"] is None or not outcome.summary["best_step"]:
         return
-    seed, best = (_hard(outcome.directory / name) for name in ("test_eval_baseline", "test_eval"))
-    both = [task for task in seed if task in best]
-    paired = paired_difference([seed[task] for task in both], [best[task] for task in both]) if both else None
-    say(f"Held out, best skill against seed skill: {shown_difference(paired)}\n")
-
-
-def _hard(directory: Path) -> dict[str, Fraction]:
-    """Return the hard score of every task that was measured, by its id."""
-    rows = json.loads((directory / "results.json").read_text(encoding="utf-8"))
-    return {row["id"]: Fraction(row["hard"]) for row in rows if row["status"] == "ok"}
+    run = RunFiles(outcome.directory)
+    say(f"Held out, best skill against seed skill: {shown_difference(run.held_out)}")
+    if run.held_out is not None:
+        say(f"{judged(run.held_out).headline}\n", style="bold")
 
 
 def _show_diff(outcome: Outcome) -> None:
@@ -130,14 +123,15 @@ def _show_places(directory: Path) -> None:
         ("Every call:", directory / "ledger.csv"),
     ):
         if path.exists():  # A training that stopped before its first step has no steps.
-            say_unbroken(f"{name:<17}{plain(str(path))}")
+            say_unbroken(f"{name:<17}{plain(from_here(path))}")
     if (directory / PICTURE_NAME).is_file():
-        say_unbroken(f"{'Picture:':<17}{plain(str(directory / PICTURE_NAME))}")
+        say_unbroken(f"{'Picture:':<17}{plain(from_here(directory / PICTURE_NAME))}")
     say(
         "To see what each step did, the tasks it fixed and broke, and what limits the result, on a page, here, or live:"
     )
     for command, place in (("report", directory), ("show", directory), ("dashboard", directory.parent)):
-        say_unbroken(f"  {plain(shlex.join(('skillopt', command, str(place))))}")
-    words = ("skillopt", "eval", directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
+        say_unbroken(f"  {plain(shlex.join(('skillopt', command, from_here(place))))}")
+    paths = (directory / "config.yaml", "--skill", seed, "--skill", best, "--out", directory)
+    words = [from_here(word) if isinstance(word, Path) else word for word in ("skillopt", "eval", *paths)]
     say("To compare the two again, on any split (--split), without paying for what was measured:")
-    say_unbroken(f"  {plain(shlex.join(str(word) for word in words))}")
+    say_unbroken(f"  {plain(shlex.join(words))}")

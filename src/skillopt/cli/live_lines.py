@@ -84,8 +84,8 @@ def _heading(known: LiveRun) -> Text:
 
 
 def _stages(known: LiveRun, window: Window, now: float) -> Iterator[Text]:
-    """A line for each stage; in a low window for the one at work alone."""
-    for name, stage in known.shown:
+    """A line for each of the six stages of a step, and for another one while it works; in a low window that one."""
+    for name, stage in known.shown_stages:
         if window.height >= _LOW or (stage is not None and stage is known.at_work):
             yield _stage(name, stage, window, now)
 
@@ -127,9 +127,10 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
     best = score_words(standing.metric, standing.best, standing.best_solved, standing.best_n, roomy=roomy)
     if roomy:
         best = f"{best}, step {standing.best_step}"
+    of_train = f"{points[-1].train_solved}/{points[-1].train_tasks} ({percent(train[-1])})" if train else ""
     trained = "train" if points[-1].trained_on == "batch" else "all seen"  # as in the line of a finished step
     yield Text(f"selection ({plain(str(standing.metric))})")
-    named = (("current", current), ("best", best), (trained, percent(train[-1]) if train else ""))
+    named = (("current", current), ("best", best), (trained, of_train if roomy or not train else percent(train[-1])))
     for (name, score), one in zip(named, series, strict=True):
         if one:
             row = sparkline(one, low=low, high=high, ascii_only=window.ascii_only)

@@ -108,19 +108,22 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
         case Warned():
             return f"warning: {plain(event.message)}"
         case StepCommitted():
-            return _step_line(event)
+            return _step_line(event.record)
         case EpochStageCommitted():
-            return _epoch_line(event)
+            return _epoch_line(event.record, stage=event.stage, epoch=event.epoch)
 
 
-def _step_line(event: StepCommitted) -> str:
-    record = event.record
-    selection = f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])}){_passes(record)}"
+def _step_line(record: Mapping[str, Any]) -> str:
+    selection = f"{_selection(record)}{_passes(record)}"
     if record["step"] == 0:
         return f"baseline: selection {selection}"
     training = f"train {record['rollout_solved']}/{record['rollout_n']}{_known(record)}"
     where, size = f"step {record['step']} (epoch {record['epoch']})", _size(record)
     return f"{where}: {training}, selection {selection}, {size}: {record['action']}, {plain(str(record['reason']))}"
+
+
+def _selection(record: Mapping[str, Any]) -> str:
+    return f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])})"
 
 
 def _size(record: Mapping[str, Any]) -> str:
@@ -143,10 +146,7 @@ def _passes(record: Mapping[str, Any]) -> str:
     return f" in {passes['n']} passes, which differ by {100 * passes['spread']:.1f} points (standard deviation)"
 
 
-def _epoch_line(event: EpochStageCommitted) -> str:
-    value = event.record[event.stage]
-    assert isinstance(value, dict), "a stage between epochs stands in the record under its name"
-    selection = f"{event.record['val_solved']}/{event.record['val_n']} ({percent(event.record['val_acc'])})"
-    name = event.stage.replace("_", " ")
-    where, size = f"{name} (epoch {event.epoch})", _size(event.record)
-    return f"{where}: selection {selection}, {size}: {value['action']}, {plain(str(value['reason']))}"
+def _epoch_line(record: Mapping[str, Any], *, stage: str, epoch: int) -> str:
+    value = record[stage]  # what a stage between epochs came to stands in the record under its name
+    where, size = f"{stage.replace('_', ' ')} (epoch {epoch})", _size(record)
+    return f"{where}: selection {_selection(record)}, {size}: {value['action']}, {plain(str(value['reason']))}"

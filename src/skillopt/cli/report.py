@@ -58,6 +58,8 @@ def report(
     if shown.simulated:
         say(simulated_notice())
     say(plain(shown.ending), style="bold")
+    if shown.worth is not None:
+        say(f"{shown.worth.headline} {shown.worth.numbers}".rstrip())
     for finding in shown.findings:
         say(f"- {plain(finding.text)}\n  {plain(finding.advice)}")
     say_unbroken(f"Page:    {plain(str(path))}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from skillopt.cli.closing import show_scores
 from skillopt.cli.progress import headline
-from skillopt.cli.terminal import say, say_unbroken
+from skillopt.cli.terminal import from_here, say, say_unbroken
 from skillopt.errors import UsageError
 from skillopt.events import EpochStageCommitted, StepCommitted
 from skillopt.report.card import is_simulated
@@ -19,6 +19,7 @@ from skillopt.report.live_words import in_words
 from skillopt.report.log_follower import LogFollower
 from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
+from skillopt.report.worth import worth
 from skillopt.text_files import plain
 from skillopt.wording import simulated_notice
 
@@ -39,6 +40,7 @@ def show_run(run: RunFiles) -> None:
     _show_end(summary, LogFollower(run.directory / "events.jsonl").look())
     if summary is not None and "selection" in summary:
         show_scores(summary)
+        _show_worth(run)
     for record in run.records:
         _show_record(record)
     _show_diagnosis(run)
@@ -72,7 +74,7 @@ def record_of(run: RunFiles, step: int) -> Record:
 
 def say_command(run: RunFiles, *words: str) -> None:
     """Print a command that shows more of a run, as it can be copied."""
-    say_unbroken(f"  {plain(shlex.join(('skillopt', 'show', str(run.directory), *words)))}")
+    say_unbroken(f"  {plain(shlex.join(('skillopt', 'show', from_here(run.directory), *words)))}")
 
 
 def named(ids: Sequence[str]) -> str:
@@ -92,6 +94,14 @@ def _show_end(summary: Record | None, known: LiveRun) -> None:
         say("nothing has begun yet", style="bold")
     else:
         say(plain(ended(str(summary["state"]), str(summary["message"]))), style="bold")
+
+
+def _show_worth(run: RunFiles) -> None:
+    found = worth(run)
+    if found is not None:
+        say(found.headline, style="bold")
+    if found is not None and found.numbers:
+        say(found.numbers)
 
 
 def _show_record(record: Mapping[str, Any]) -> None:

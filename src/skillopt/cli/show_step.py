@@ -79,7 +79,7 @@ def show_edit(run: RunFiles, step: int, number: int, *, draw: int = 0) -> None:
     if files is None or edit is None:
         of_draw = f" of draw {draw}" if draw else ""
         raise UsageError(f"step {step} has no edit {number}{of_draw}", hint=_edits_there(files))
-    told, of = record if not draw else dict(enumerate(record["redraws"], start=1))[draw], _draws(files)[draw][1]
+    told, of = (record["redraws"][draw - 1] if draw else record), _draws(files)[draw][1]
     which = f"draw {draw}, which lost, of step {step}" if draw else f"step {step}"
     say(f"edit {number} of {which}: {_end(edit)}", style="bold")
     source = f", from a {edit.source_type}" if edit.source_type else ""

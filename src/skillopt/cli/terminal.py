@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -29,6 +30,15 @@ def say(text: str, *, stderr: bool = False, style: str = "") -> None:
 def say_unbroken(text: str, *, stderr: bool = False, style: str = "") -> None:
     """Print a line that is copied rather than read, such as a path: no line end is ever put into it."""
     console(stderr=stderr).print(Text(text, style=style), soft_wrap=True)
+
+
+def from_here(path: Path) -> str:
+    """Return a path as one would write it here: from the current directory, where it lies below that."""
+    try:
+        near = str(path.absolute().relative_to(Path.cwd()))
+    except (ValueError, OSError):  # It lies elsewhere, or the current directory is no more.
+        return str(path)
+    return f"./{near}" if near.startswith("-") else near
 
 
 def new_table(*columns: str, right: frozenset[str] = frozenset()) -> Table:

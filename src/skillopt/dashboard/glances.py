@@ -76,6 +76,12 @@ class Glance:
         shares = self.held_out or self.selection
         return None if shares is None else shares.gain
 
+    @property
+    def doubted(self) -> bool:
+        """Whether it improved on the selection split, which chose its best skill, and not on the held-out tasks."""
+        gain = None if self.held_out is None else self.held_out.gain
+        return self.state == "improved" and gain is not None and gain <= 0
+
 
 class Glances:
     """Looks at runs, each in a moment; usable from several threads.

@@ -19,6 +19,7 @@ from skillopt.report.live_words import (
     pace_words,
     percent,
     place_words,
+    said,
     score_words,
     spent_words,
 )
@@ -89,7 +90,7 @@ def live_part(seen: Seen, *, now: float) -> LivePart:
         seen,
         place_words(live),
         _news(seen),
-        tuple(_stage(*one, until) for one in live.shown) if seen.state != "ended" else (),
+        tuple(_stage(*one, until) for one in live.shown_stages) if seen.state != "ended" else (),
         tuple(_scores(live)),
         live.edits[: -_SHOWN_EDITS - 1 : -1],
         "" if live.spent is None else spent_words(live.spent),
@@ -102,9 +103,9 @@ def live_part(seen: Seen, *, now: float) -> LivePart:
 def _news(seen: Seen) -> str:
     """Return what a screen reader is told: each finished step and each change of state, and no tick in between."""
     live = seen.live
-    said = {"gone": "The run's directory is gone.", "broken off": "No process works in this run, and no end is logged."}
-    if seen.state in said:
-        return said[seen.state]
+    ends = {"gone": "The run's directory is gone.", "broken off": "No process works in this run, and no end is logged."}
+    if seen.state in ends:
+        return ends[seen.state]
     if live.ended is not None:
         return f"Ended: {live.ended.state.replace('_', ' ')}."
     if not live.points or live.standing is None:
@@ -113,18 +114,18 @@ def _news(seen: Seen) -> str:
     score = score_words(standing.metric, standing.current, standing.current_solved, standing.current_n)
     if not last.step:
         return f"Baseline measured: {score}."
-    return f"Step {last.step} of {live.total_steps} is done: {last.action.replace('_', ' ')}; current skill {score}."
+    return f"Step {last.step} of {live.total_steps} is done: {said(last.action)}; current skill {score}."
 
 
 def _stage(name: str, stage: Stage | None, now: float) -> StageLine:
     if stage is None:
         return StageLine(name, "to come", 0, 0, "")
     if stage.over:
-        said = [count_words(stage) or "done", *outcome_words(stage)]
+        words = [count_words(stage) or "done", *outcome_words(stage)]
     else:
-        said = [count_words(stage), pace_words(stage, now), *outcome_words(stage)]
+        words = [count_words(stage), pace_words(stage, now), *outcome_words(stage)]
     return StageLine(
-        name, "done" if stage.over else "at work", stage.done, stage.total, ", ".join(one for one in said if one)
+        name, "done" if stage.over else "at work", stage.done, stage.total, ", ".join(one for one in words if one)
     )
 
 
@@ -139,4 +140,4 @@ def _scores(live: LiveRun) -> Iterator[tuple[str, str]]:
     last = live.points[-1] if live.points else None
     if last is not None and last.train is not None:
         name = "Last training batch" if last.trained_on == "batch" else "Training tasks seen so far"
-        yield name, percent(last.train)
+        yield name, f"{last.train_solved}/{last.train_tasks} ({percent(last.train)})"

@@ -25,6 +25,7 @@ from skillopt.report.end_words import after_the_last_step
 from skillopt.report.page import SplitPart, epochs_of, findings_of, splits_of
 from skillopt.report.run_files import RunFiles
 from skillopt.report.spending import by_stage, totals
+from skillopt.report.worth import Worth, worth
 from skillopt.types import JsonValue
 
 
@@ -157,15 +158,25 @@ def _wants_something_between_epochs(files: RunFiles) -> bool:
 
 class _Live(TypedDict):
     live: LivePart | None
+    worth: Worth | None
     live_trouble: RunDirectoryError | None
 
 
 def _live(site: Site, entry: RunEntry) -> _Live:
     """Return the live part of the page, as it stands, or why it cannot be read."""
     try:
-        return {"live": live_part(site.followers.look(entry), now=time.time()), "live_trouble": None}
+        live = live_part(site.followers.look(entry), now=time.time())
     except RunDirectoryError as error:
-        return {"live": None, "live_trouble": error}
+        return {"live": None, "worth": None, "live_trouble": error}
+    return {"live": live, "worth": _worth(site, entry) if live.seen.state == "ended" else None, "live_trouble": None}
+
+
+def _worth(site: Site, entry: RunEntry) -> Worth | None:
+    """Return what the gain of a run that has ended is worth; of damaged files the rest of the page tells."""
+    try:
+        return worth(site.catalogue.files(entry))
+    except RunDirectoryError:
+        return None
 
 
 def _look(site: Site, entry: RunEntry) -> News:

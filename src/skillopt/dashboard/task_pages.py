@@ -104,6 +104,7 @@ def task_page(request: Request) -> Response:
         task=task,
         split=_SPLITS.get(task.split or "", "no"),
         times=times,
+        question=_question(files, times),
         shown=shown,
         firsts={word: there[mark.evaluation] for word, mark in firsts.items() if mark is not None},
     )
@@ -169,6 +170,17 @@ def trajectory_page(request: Request) -> Response:
 
 def _heading(task: str) -> str:
     return task if 0 < len(task) <= _LONGEST_HEADING else f"{task[:_LONGEST_HEADING]}..." if task else "(no id)"
+
+
+def _question(files: RunFiles, times: Sequence[TimeShown]) -> str:
+    """Return what the target was asked, as it stands where a task came up last; "" where no page of that is there."""
+    for time in reversed(times):
+        for row in time.rows:
+            page = files.trajectory(time.evaluation.place, row.id, repeat=row.repeat)
+            turns = () if page is None else read_trajectory_page(page).turns
+            if turns and turns[0].role == "user":
+                return turns[0].content
+    return ""
 
 
 def _evaluation(request: Request, files: RunFiles) -> Evaluation:

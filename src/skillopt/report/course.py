@@ -75,6 +75,8 @@ class StepPoint:
         skill_tokens: Estimated tokens of the current skill.
         spent: What was used up to and with this step, by role.
         trained_on: What `train` is a share of: the step's batch, or all training tasks seen so far.
+        train_solved: How many of those were solved.
+        train_tasks: How many there are.
     """
 
     step: int
@@ -93,6 +95,8 @@ class StepPoint:
     skill_tokens: int
     spent: Mapping[Role, Spent]
     trained_on: TrainedOn = "batch"
+    train_solved: int = 0
+    train_tasks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,8 @@ def step_point(record: Record) -> StepPoint:
         skill_tokens=record["skill_tokens"],
         spent={role: _spent(record["total_usage"][role]) for role in ("target", "optimizer")},
         trained_on=trained_on,
+        train_solved=0 if is_baseline else record["rollout_solved" if trained_on == "batch" else "train_known_solved"],
+        train_tasks=0 if is_baseline else record["rollout_n" if trained_on == "batch" else "train_known_n"],
     )
 
 

@@ -27,8 +27,11 @@ BLUE, ORANGE, GREEN, RED, SKY, PURPLE, GREY = (
 SLIDE = (13.33, 7.5)
 """Inches of a page that fills a wide slide."""
 _ALONE = (9.0, 4.5)
-_LONGEST_NAME = 120
-"""Characters of a name or a note that are shown."""
+_LONGEST_NAME = 160
+"""Characters of a name or a note that are shown: so many fit a slide."""
+_SCORES = {"hard": "tasks solved", "soft": "partial credit"}
+"""What a score of the gate is a share of, by its metric."""
+_MANY_EPOCHS = 12
 _MANY_STEPS = 60
 """From so many steps on, points on lines would run into each other and are left out."""
 
@@ -65,15 +68,21 @@ def plot_dashboard(course: Course, *, note: str = "") -> Figure:
 
     figure = RunFigure(figsize=SLIDE, dpi=120, layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=(1.6, 1.0))
-    draw_scores(figure.add_subplot(grid[0, :]), course)
+    draw_scores(figure.add_subplot(grid[0, :]), course, columns=4)
     draw_edits(figure.add_subplot(grid[1, 0]), course)
     draw_spending(figure.add_subplot(grid[1, 1]), course)
     figure.suptitle(_as_it_stands(course.name) + (f"\n{_as_it_stands(note)}" if note else ""), fontsize=11)
     return figure
 
 
-def draw_scores(axes: Axes, course: Course) -> None:
-    """Draw the scores of a training into a plot."""
+def draw_scores(axes: Axes, course: Course, *, columns: int = 2) -> None:
+    """Draw the scores of a training into a plot.
+
+    Args:
+        axes: The plot.
+        course: The training.
+        columns: Of the legend, which stands above the plot, to the right of its title.
+    """
     points = course.points
     steps = [point.step for point in points]
     marker = "" if len(points) > _MANY_STEPS else "."
@@ -99,10 +108,11 @@ def draw_scores(axes: Axes, course: Course) -> None:
             x, y, marker="D", s=70, facecolors=faces, edgecolors=GREEN, zorder=5, label="slow update (filled: taken)"
         )
     _mark_epochs(axes, course)
-    axes.set_ylabel(f"score, % ({_as_it_stands(course.metric)})")
-    axes.set_ylim(-4, 104)
+    _name_epochs(axes, course)
+    axes.set_ylabel(f"{_SCORES.get(course.metric, 'score')}, % ({_as_it_stands(course.metric)})")
+    axes.set_ylim(-4, 110)  # room for the names of the epochs above what was drawn
     _finish(axes, course, title="Is it learning? Skill scores over steps")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9, frameon=False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, fontsize=9, frameon=False, borderaxespad=0)
 
 
 def _draw_candidates(axes: Axes, candidates: Sequence[tuple[int, Candidate]]) -> None:
@@ -132,7 +142,8 @@ def draw_edits(axes: Axes, course: Course) -> None:
         chosen = [point for point in points if point.applied and (point.verdict == "accepted") == accepted]
         if chosen:  # a bar without a height would still have an edge
             axes.bar([p.step for p in chosen], [p.applied for p in chosen], width=0.7, label=label, **look)
-    axes.plot(steps, [point.proposed for point in points], color=GREY, marker="_", linestyle="", label="proposed")
+    marks: dict[str, Any] = {"marker": "_", "markersize": 11, "markeredgewidth": 2, "linestyle": ""}
+    axes.plot(steps, [point.proposed for point in points], color=GREY, label="proposed", **marks)
     budgets = [(point.step, point.budget) for point in points if point.budget is not None]
     if budgets:
         if len(budgets) == 1:  # a line of one point would not be seen
@@ -145,7 +156,7 @@ def draw_edits(axes: Axes, course: Course) -> None:
     axes.set_ylim(0, 1.35 * max(1.0, axes.get_ylim()[1]))  # room for the legend above what was drawn
     _whole_numbers(axes, vertical=True)
     _finish(axes, course, title="What did each step change?")
-    axes.legend(fontsize=8, frameon=False, ncols=2, loc="upper right")
+    axes.legend(fontsize=8, facecolor="white", edgecolor="none", framealpha=0.9, ncols=2, loc="upper right")
 
 
 def draw_spending(axes: Axes, course: Course) -> None:
@@ -183,6 +194,18 @@ def _figure(course: Course, what: str) -> tuple[Figure, Axes]:
 def _mark_epochs(axes: Axes, course: Course) -> None:
     for step in course.epoch_ends:
         axes.axvline(step + 0.5, color=GREY, linewidth=0.8, alpha=0.5, gid="epoch bound")
+
+
+def _name_epochs(axes: Axes, course: Course) -> None:
+    """Write at the top of a plot which epoch begins where; of one epoch there is nothing to tell, of many no room."""
+    ends = course.epoch_ends
+    if not 0 < len(ends) < _MANY_EPOCHS:
+        return
+    for number, begin in enumerate((-0.5, *(step + 0.5 for step in ends)), start=1):
+        axes.annotate(
+            f"epoch {number}", (begin, 1), xycoords=axes.get_xaxis_transform(), xytext=(4, -3),
+            textcoords="offset points", va="top", fontsize=8, color=GREY,
+        )  # fmt: skip
 
 
 def _finish(axes: Axes, course: Course, *, title: str) -> None:

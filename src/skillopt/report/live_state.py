@@ -157,15 +157,21 @@ class LiveRun:
         return next((stage for stage in reversed(self.stages) if not stage.over), None)
 
     @property
-    def shown(self) -> tuple[tuple[str, Stage | None], ...]:
-        """The stages to show: the six of a step, None for one that has not begun, and another one while it works.
+    def shown_stages(self) -> tuple[tuple[str, Stage | None], ...]:
+        """The six stages of the step, each as far as it has come; None for one that has not begun.
 
-        Ahead of the first step and between steps, those that have begun.
+        Another one, such as the vetting of the edits, stands while it works where it came: behind those that had begun.
+        Between steps there is what there is.
         """
         begun = {stage.name: stage for stage in self.stages}
-        six = () if begun.keys().isdisjoint(STAGES) else STAGES
-        beside = [name for name, stage in begun.items() if name not in STAGES and (not six or stage is self.at_work)]
-        return tuple((name, begun.get(name)) for name in (*six, *beside))
+        if not any(name in begun for name in STAGES):
+            return tuple((stage.name, stage) for stage in self.stages)
+        lines = [(name, begun.get(name)) for name in STAGES]
+        other = self.at_work
+        if other is not None and other.name not in STAGES:
+            last = max(place for place, (name, _) in enumerate(lines) if name in begun)
+            lines.insert(last + 1, (other.name, other))
+        return tuple(lines)
 
     def seconds_left(self, now: float) -> float | None:
         """Return about how long the remaining steps take, the final test not counted; None where nobody can say yet.

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from skillopt.events import Spent
 from skillopt.report.live_state import STAGES, LimitUse, LiveRun, Stage
+from skillopt.types import Action
 from skillopt.wording import counted
 
 _SHOWN_OUTCOMES = ("solved", "unmeasured", "dropped")
+
+_SAID: Final[Mapping[str, str]] = {
+    Action.ACCEPT_NEW_BEST: "accepted, new best",
+    Action.ACCEPT: "accepted",
+    Action.REJECT: "rejected",
+    Action.FORCE_ACCEPT: "accepted without a gate",
+    Action.SKIP_NO_PATCHES: "skipped, no proposal",
+    Action.SKIP_NO_REWRITE: "skipped, no rewrite",
+    Action.SKIP_NO_CHANGE: "skipped, no change",
+    Action.SKIP_UNMEASURED: "skipped, not measured",
+    Action.SKIP_REPEATED: "skipped, lost before",
+    Action.DEFERRED: "waits for a later gate",
+    Action.NO_CONTENT: "nothing was written",
+}
+
+
+def said(word: str) -> str:
+    """Return a word of the records, such as an action of the gate, as a person would say it."""
+    return _SAID.get(word, word.replace("_", " "))
 
 
 def percent(share: float | None) -> str:

@@ -22,6 +22,7 @@ from skillopt.report.picture import ending
 from skillopt.report.run_files import RunFiles
 from skillopt.report.spending import SpendingLine, by_stage, totals
 from skillopt.report.step_files import MetaSkillFiles, SlowUpdateFiles
+from skillopt.report.worth import Worth, worth
 from skillopt.types import JsonValue
 
 _MOST_LINES, _MOST_LINES_OF_A_STEP = 2_000, 100
@@ -72,6 +73,7 @@ class ReportPage:
         models: Role and name of both models.
         simulated: Whether the numbers say nothing of real models.
         splits: Seed and best skill on the selection and the test split, as far as they were measured.
+        worth: What the gain is worth; None while no end with scores is recorded.
         remarks: Which fresh passes the scores were counted from.
         findings: What limits the result.
         course: Scores over steps; None before the baseline.
@@ -93,6 +95,7 @@ class ReportPage:
     models: tuple[tuple[str, str], ...]
     simulated: bool
     splits: tuple[SplitPart, ...]
+    worth: Worth | None
     remarks: tuple[str, ...]
     findings: tuple[Finding, ...]
     course: Course | None
@@ -123,6 +126,7 @@ def report_page(files: RunFiles) -> ReportPage:
         models=models,
         simulated=is_simulated(files),
         splits=tuple(splits_of(files)),
+        worth=worth(files),
         remarks=tuple(after_the_last_step(summary)),
         findings=findings_of(files),
         course=course,

@@ -57,6 +57,9 @@ def ending(course: Course, summary: Mapping[str, Any] | None) -> str:
     final: Mapping[str, Any] = summary.get("final") or {}
     if scores and final.get("passes"):
         scores[0] += " in fresh passes"
+    delta = summary.get("test_delta_hard")
+    if len(scores) == 2 and delta is not None and summary.get("best_step"):
+        scores[1] += f", {100 * delta:+.1f} points" + ("" if delta > 0 else ": not better")
     return "; ".join([str(summary["state"]), *scores])
 
 

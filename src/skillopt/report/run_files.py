@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from skillopt.config.yaml_text import read_document
 from skillopt.errors import ConfigError, RunDirectoryError
+from skillopt.evaluation.statistics import PairedDifference, paired_difference
 from skillopt.report.course import ACCEPTED, Course, Record, course
 from skillopt.report.event_reading import END_BYTES, is_at_work
 from skillopt.report.flips import Flips, Metric, flips
@@ -207,6 +209,16 @@ class RunFiles:
             raise RunDirectoryError(
                 f"{path} is no ledger that this version of SkillOpt can read", hint=WAY_OUT
             ) from error
+
+    @cached_property
+    def held_out(self) -> PairedDifference | None:
+        """How many more held-out tasks the best skill solves than the seed; None where none has both measured."""
+        seed, best = (
+            {row.id: Fraction(row.hard) for row in self.rollouts(name) if row.hard is not None}
+            for name in ("test_eval_baseline", "test_eval")
+        )
+        both = [task for task in seed if task in best]
+        return paired_difference([seed[task] for task in both], [best[task] for task in both]) if both else None
 
     @cached_property
     def metric(self) -> Metric:

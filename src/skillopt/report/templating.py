@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from skillopt.report.course import ACCEPTED
+from skillopt.report.live_words import said
 from skillopt.text_files import plain
 from skillopt.wording import counted, simulated_notice
 
@@ -82,10 +83,6 @@ def _sign(word: str) -> str:
     return {"good": "\N{CHECK MARK}", "bad": "\N{MULTIPLICATION X}", "quiet": "\N{MIDDLE DOT}"}[_tone(word)]
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
 _FILTERS: Mapping[str, Callable[..., str]] = {
     "percent": _percent,
     "number": _number,
@@ -94,6 +91,6 @@ _FILTERS: Mapping[str, Callable[..., str]] = {
     "cut": _cut,
     "tone": _tone,
     "sign": _sign,
-    "words": _words,
+    "words": said,
 }
 _FUNCTIONS: Mapping[str, Callable[..., str]] = {"simulated_notice": simulated_notice}

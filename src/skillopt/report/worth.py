@@ -1,0 +1,72 @@
+"""What a run's gain is worth, in words: the first thing that a person wants to know of a run that has ended.
+
+The held-out tasks say it where they were measured; the selection split, which chose the best skill, flatters what it
+chose. The rule for what chance explains is the diagnosis's. Nothing is decided here: how a run ended stands as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from skillopt.evaluation.statistics import PairedDifference
+from skillopt.report.diagnosis import RARE
+from skillopt.wording import counted
+from skillopt.report.run_files import RunFiles
+
+WorthKind: TypeAlias = Literal["shown", "unsure", "no gain", "not held out", "the seed"]
+
+
+_SMALLEST: Final = 0.0001
+"""A chance below that is told as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a gain is worth.
+
+    Attributes:
+        kind: A word for it: whether held-out tasks show the gain, leave it open or show none, whether there were none,
+            or whether there is no other skill than the seed.
+        headline: The same in a sentence.
+        numbers: What it rests on, in a sentence; "" where nothing was compared.
+    """
+
+    kind: WorthKind
+    headline: str
+    numbers: str = ""
+
+
+def worth(run: RunFiles) -> Worth | None:
+    """Return what the gain of a run is worth; None while no end with scores is recorded."""
+    summary = run.summary or {}
+    if "selection" not in summary:
+        return None
+    if not summary["best_step"]:
+        return Worth("the seed", "No better skill was found: the best skill is the seed.")
+    if run.held_out is None:
+        return Worth(
+            "not held out",
+            "Not measured on held-out tasks: the selection split chose the best skill, so its gain there flatters it.",
+        )
+    return judged(run.held_out)
+
+
+def judged(found: PairedDifference) -> Worth:
+    """Return what a difference on held-out tasks is worth, between the seed and a best skill that is another one."""
+    test, interval = found.sign_test, found.interval
+    numbers = (
+        f"{100 * float(found.difference):+.1f} points on {counted(found.tasks, 'held-out task')} "
+        f"(95 % interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f}): better on {test.better}, "
+        f"worse on {test.worse}"
+    )
+    if found.difference <= 0:
+        return Worth("no gain", "Not better than the seed on held-out tasks.", f"{numbers}.")
+    numbers = f"{numbers}; chance alone does that with p {_shown(test.p_value)}."
+    if test.p_value <= RARE:
+        return Worth("shown", "Better than the seed on held-out tasks, by more than chance explains.", numbers)
+    return Worth("unsure", "Better than the seed on held-out tasks, though chance alone may do that.", numbers)
+
+
+def _shown(p_value: float) -> str:
+    return f"= {p_value:.2g}" if p_value >= _SMALLEST else f"< {_SMALLEST}"

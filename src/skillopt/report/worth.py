@@ -11,8 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 from skillopt.evaluation.statistics import PairedDifference
 from skillopt.report.diagnosis import RARE
-from skillopt.wording import counted
 from skillopt.report.run_files import RunFiles
+from skillopt.wording import counted
 
 WorthKind: TypeAlias = Literal["shown", "unsure", "no gain", "not held out", "the seed"]
 

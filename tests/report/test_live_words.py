@@ -22,7 +22,7 @@ from skillopt.report.live_words import (
 
 
 @pytest.mark.parametrize(("value", "shown"), [(0.5, "50.0 %"), (1, "100.0 %"), (0, "0.0 %"), (None, "-")])
-def test_a_missing_score_is_no_zero(value: object, shown: str) -> None:
+def test_a_missing_score_is_no_zero(value: float | None, shown: str) -> None:
     assert percent(value) == shown
 
 

@@ -60,15 +60,8 @@ def test_the_summary_of_an_earlier_start_is_not_that_of_one_at_work(eventful: Pa
 
 def test_what_there_is_not_is_none(eventful: Path) -> None:
     files = RunFiles(eventful)
-    assert (
-        files.record(999)
-        is files.skill(999)
-        is files.step(999)
-        is files.step(-1)
-        is files.slow_update(1)
-        is files.meta_skill(9)
-        is None
-    )
+    assert files.record(999) is files.skill(999) is files.step(999) is files.step(-1) is None
+    assert files.slow_update(1) is files.meta_skill(9) is None
     assert files.flips(999) is files.flips_of_slow_update(9) is None
 
 

@@ -15,6 +15,7 @@ from skillopt.cli.text_difference import show_text_difference
 from skillopt.evaluation.statistics import paired_difference
 from skillopt.models.meter import Spending
 from skillopt.report.end_words import after_the_last_step, counted, difference, ended, shown_scores
+from skillopt.report.live_words import price_words
 from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import Outcome
 from skillopt.text_files import plain
@@ -108,17 +109,15 @@ def _show_fork(fork: Mapping[str, Any] | None) -> None:
     """Say what a fork used of what it shares, and so did not pay for."""
     if fork is None:
         return
-    saved = "price unknown" if fork["used_dollars"] is None else f"${fork['used_dollars']:.2f}"
     count = fork["replies"] + fork["rollouts"]
     say(f"{'Shared:':<17}{fork['used_records']} of {count} replies and rollouts of {plain(fork['from'])} were used:")
-    say(f"{'':<17}{counted(fork['used_calls'], 'call')}, {saved}, not paid again")
+    say(f"{'':<17}{counted(fork['used_calls'], 'call')}, {price_words(fork['used_dollars'])}, not paid again")
 
 
 def _show_spending(name: str, spent: Spending) -> None:
     usage = spent.usage
     tokens = f"{usage.fresh_tokens:,} tokens in, {usage.cached_tokens:,} cached, {usage.output_tokens:,} out"
-    price = "price unknown" if spent.dollars is None else f"${spent.dollars:.2f}"
-    say(f"{name:<17}{counted(usage.calls, 'call')}, {tokens}, {price}")
+    say(f"{name:<17}{counted(usage.calls, 'call')}, {tokens}, {price_words(spent.dollars)}")
 
 
 def _show_places(directory: Path) -> None:

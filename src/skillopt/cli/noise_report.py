@@ -9,6 +9,7 @@ from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.evaluation.noise import RARE, Forecast
 from skillopt.evaluation.statistics import wilson_interval
+from skillopt.report.live_words import percent
 from skillopt.run.models import simulated
 from skillopt.run.noise import NoiseReport
 from skillopt.run.setup import Setup
@@ -23,7 +24,7 @@ def show_noise(setup: Setup, report: NoiseReport, *, directory: Path) -> None:
     if simulated(config, roles=("target",)):
         say("SIMULATED MODELS: these numbers say nothing about real ones.")
     metric = config.evaluation.compared
-    scores = ", ".join(_percent(float(mean)) for mean in noise.means)
+    scores = ", ".join(percent(float(mean)) for mean in noise.means)
     say(f"The seed skill on {noise.tasks} selection tasks, {len(noise.means)} passes ({metric}): {scores}")
     if report.unmeasured:
         say(f"warning: {report.unmeasured} tasks are left out: not every pass measured them", style="yellow")
@@ -53,9 +54,9 @@ def _floor(report: NoiseReport) -> str:
     if not noise.changed:
         # Where nothing changed among n tasks, the rate may still be as high as the interval for 0 of n says.
         most = wilson_interval(0, noise.tasks).high
-        return f"{changed}; so few tasks do not rule out that {_percent(most)} of them would, next time"
+        return f"{changed}; so few tasks do not rule out that {percent(most)} of them would, next time"
     return (
-        f"{changed}, {_percent(noise.flip_rate)} from one to the next; the score of a pass wavers by "
+        f"{changed}, {percent(noise.flip_rate)} from one to the next; the score of a pass wavers by "
         f"{_points(noise.spread)} (standard deviation)"
     )
 
@@ -64,9 +65,9 @@ def _nothing(report: NoiseReport, evaluation: EvaluationSettings) -> str:
     now = report.forecasts[0]
     if not now.accepted:
         return "no sign that it would be accepted."
-    text = f"accepted with a chance of {_percent(now.accepted)}, and it then seems to gain {_points(now.seeming_gain)}"
+    text = f"accepted with a chance of {percent(now.accepted)}, and it then seems to gain {_points(now.seeming_gain)}"
     if report.with_confidence is not None:
-        text += f"; with evaluation.confidence {evaluation.confidence:g}, at most {_percent(report.with_confidence)}"
+        text += f"; with evaluation.confidence {evaluation.confidence:g}, at most {percent(report.with_confidence)}"
     return f"{text}."
 
 
@@ -80,15 +81,11 @@ def _row(report: NoiseReport, forecast: Forecast) -> tuple[str, ...]:
     price = report.price(forecast)
     return (
         _points(forecast.smallest_gain),
-        _percent(forecast.accepted),
+        percent(forecast.accepted),
         _points(forecast.seeming_gain),
         f"{forecast.rollouts:,}",
         "unknown" if price is None else f"{price:.4f}",
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _points(share: float) -> str:

@@ -6,9 +6,9 @@ All three are subscribers of the event log and know nothing of the run but its e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO
 
 from skillopt.cli.edit_lines import show_edits
 from skillopt.cli.streams import apart, is_live
@@ -24,6 +24,7 @@ from skillopt.events import (
     StepCommitted,
     Warned,
 )
+from skillopt.report.course import Record
 from skillopt.report.live import follow
 from skillopt.report.live_state import NOTHING
 from skillopt.report.live_words import percent, spent_words
@@ -112,7 +113,7 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
 
 
 def _step_line(event: StepCommitted) -> str:
-    record = event.record
+    record: Record = event.record
     selection = f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])}){_passes(record)}"
     if record["step"] == 0:
         return f"baseline: selection {selection}"
@@ -121,11 +122,11 @@ def _step_line(event: StepCommitted) -> str:
     return f"{where}: {training}, selection {selection}, {size}: {record['action']}, {plain(str(record['reason']))}"
 
 
-def _size(record: Mapping[str, Any]) -> str:
+def _size(record: Record) -> str:
     return f"skill {record['skill_tokens']} tokens"
 
 
-def _known(record: Mapping[str, Any]) -> str:
+def _known(record: Record) -> str:
     """Say how all training tasks seen so far stood the last time, where the batch was drawn from those that failed."""
     if record.get("sampling") != "unsolved":
         return ""
@@ -133,7 +134,7 @@ def _known(record: Mapping[str, Any]) -> str:
     return f" (all seen: {count}/{seen}, {percent(share)})"
 
 
-def _passes(record: Mapping[str, Any]) -> str:
+def _passes(record: Record) -> str:
     """Say how far the passes of the current skill lie apart, where it has several."""
     passes = record["val_passes"]
     if passes["spread"] is None:
@@ -142,9 +143,9 @@ def _passes(record: Mapping[str, Any]) -> str:
 
 
 def _epoch_line(event: EpochStageCommitted) -> str:
-    value = event.record[event.stage]
-    assert isinstance(value, dict), "a stage between epochs stands in the record under its name"
-    selection = f"{event.record['val_solved']}/{event.record['val_n']} ({percent(event.record['val_acc'])})"
+    record: Record = event.record
+    value = record[event.stage]
+    selection = f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])})"
     name = event.stage.replace("_", " ")
-    where, size = f"{name} (epoch {event.epoch})", _size(event.record)
+    where, size = f"{name} (epoch {event.epoch})", _size(record)
     return f"{where}: selection {selection}, {size}: {value['action']}, {plain(str(value['reason']))}"

@@ -17,6 +17,7 @@ from skillopt.evaluation.statistics import sign_test
 from skillopt.report.course import Record
 from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips
+from skillopt.report.live_words import percent
 from skillopt.run.outcome import NEARLY_PERFECT
 from skillopt.types import SignTest
 
@@ -111,7 +112,7 @@ def _nearly_perfect(records: Sequence[Record], summary: Record) -> Finding | Non
     shown = f"{records[0]['val_solved']}/{records[0]['val_n']}"
     return Finding(
         "nearly_perfect",
-        f"The seed skill already solves {shown} of the selection tasks ({_percent(score)}): there is little to gain.",
+        f"The seed skill already solves {shown} of the selection tasks ({percent(score)}): there is little to gain.",
         "Take harder tasks, or a weaker target; a training helps where the target fails.",
     )
 
@@ -215,8 +216,8 @@ def _coarse_gate(records: Sequence[Record], summary: Record) -> Finding | None:
     best = max(record["selection_soft"] for record in softer)
     return Finding(
         "coarse_gate",
-        f"{counted(len(softer), 'rejected candidate')} had more partial credit than the seed (up to {_percent(best)} "
-        f"against {_percent(records[0]['val_soft'])}), which evaluation.gate_metric: hard does not count.",
+        f"{counted(len(softer), 'rejected candidate')} had more partial credit than the seed (up to {percent(best)} "
+        f"against {percent(records[0]['val_soft'])}), which evaluation.gate_metric: hard does not count.",
         "Set evaluation.gate_metric to soft or mixed.",
     )
 
@@ -233,7 +234,7 @@ def _few_tasks(
         return None
     return Finding(
         "few_tasks",
-        f"The selection split has {counted(tasks, 'task')}: one is worth {_percent(passes / rollouts)}, and a gain of "
+        f"The selection split has {counted(tasks, 'task')}: one is worth {percent(passes / rollouts)}, and a gain of "
         f"fewer than {needed} may be chance.",
         f"Use at least {4 * needed} selection tasks, or more passes (evaluation.repeats); see `skillopt noise`.",
     )
@@ -275,10 +276,6 @@ def _gain(selection: Flips | None, test: Flips | None) -> tuple[SignTest, str] |
     held_out = test is not None and len(test.fixed) > len(test.broken)
     changed, kind = (test, "held-out") if held_out else (selection, "selection")
     return None if changed is None else (sign_test(len(changed.fixed), len(changed.broken)), kind)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _points(share: float) -> str:

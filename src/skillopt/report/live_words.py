@@ -10,9 +10,9 @@ from skillopt.report.live_state import STAGES, LimitUse, LiveRun, Stage
 _SHOWN_OUTCOMES = ("solved", "unmeasured", "dropped")
 
 
-def percent(value: object) -> str:
+def percent(share: float | None) -> str:
     """Return a share as a percentage; a dash where there is none."""
-    return f"{100 * value:.1f} %" if isinstance(value, float | int) else "-"
+    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 def in_words(seconds: float) -> str:
@@ -47,12 +47,15 @@ def dollars_of(amounts: Mapping[str, float | None]) -> float | None:
     return sum(known) if len(known) == len(amounts) else None
 
 
+def price_words(dollars: float | None) -> str:
+    """Return what something cost, to the cent; a price that nobody knows is not one of nothing (F11)."""
+    return "price unknown" if dollars is None else f"${dollars:.2f}"
+
+
 def spent_words(event: Spent) -> str:
     """Return calls, tokens and dollars; more are paid than used where a reply was of no use, or is of none yet."""
     calls, paid, tokens = (sum(one.values()) for one in (event.used_calls, event.paid_calls, event.used_tokens))
-    dollars = dollars_of(event.dollars)
-    price = "price unknown" if dollars is None else f"${dollars:.2f}"
-    return f"{calls} calls used, {paid} paid now, {tokens:,} tokens, {price}"
+    return f"{calls} calls used, {paid} paid now, {tokens:,} tokens, {price_words(dollars_of(event.dollars))}"
 
 
 def limit_words(limit: LimitUse) -> str:

@@ -13,6 +13,7 @@ from skillopt.evaluation.statistics import two_sided_p_value
 from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.gain import Part, best_rows
+from skillopt.report.live_words import price_words
 from skillopt.report.run_files import RunFiles
 
 _MISSING: Final = "(not set)"
@@ -56,11 +57,7 @@ def setting_differences(*runs: RunFiles) -> tuple[SettingDifference, ...]:
 
 
 def standing(run: RunFiles) -> dict[str, str]:
-    """Return what a run came to, by what it is: its end, its steps, its scores as counts, what it used.
-
-    Raises:
-        KeyError, TypeError: If its records lack what every record has.
-    """
+    """Return what a run came to, by what it is: its end, its steps, its scores as counts, what it used."""
     summary, records = run.summary, run.records
     found = {"end": "not ended" if summary is None else str(summary["state"])}
     found["steps"] = str(max(0, len(records) - 1))
@@ -79,7 +76,7 @@ def standing(run: RunFiles) -> dict[str, str]:
         usage = summary.get("total_usage", usage)
     for role, spent in usage.items():
         tokens = sum(spent[kind] for kind in ("fresh_tokens", "cached_tokens", "output_tokens"))
-        price = "price unknown" if spent["dollars"] is None else f"${spent['dollars']:.2f}"
+        price = price_words(spent["dollars"])
         found[f"used, {role}"] = f"{counted(spent['calls'], 'call')}, {tokens:,} tokens, {price}"
     return found
 

@@ -9,8 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from skillopt.dashboard.catalogue import Catalogue
-from skillopt.dashboard.channel import News
-from skillopt.dashboard.site import Channels, run_crumbs, site_over
+from skillopt.dashboard.site import run_crumbs, site_over
 
 
 def asked(run: str) -> Request:
@@ -31,13 +30,3 @@ def test_the_way_to_a_page_begins_at_the_list(runs: Path) -> None:
         ("Runs", "/"),
         ("first/run", "/runs/first~run"),
     ]
-
-
-def test_all_who_look_at_the_same_page_share_a_channel() -> None:
-    channels = Channels()
-    one = channels.named("run a", lambda: News("", ""))
-    assert channels.named("run a", lambda: News("", "")) is one
-    assert channels.named("run b", lambda: News("", "")) is not one
-    for number in range(100):
-        channels.named(f"run {number}", lambda: News("", ""))
-    assert channels.named("run a", lambda: News("", "")) is not one

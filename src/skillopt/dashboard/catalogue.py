@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Final, TypeAlias
 
+from skillopt.dashboard.last_used import LastUsed
 from skillopt.errors import RunDirectoryError
 from skillopt.report.event_reading import END_BYTES, is_at_work
 from skillopt.report.reading import DirectoryReader
@@ -69,7 +69,7 @@ class Catalogue:
         self._clock = clock
         self._lock = Lock()
         self._listed: tuple[float, dict[str, RunEntry]] | None = None
-        self._readers: OrderedDict[str, tuple[Stamps, RunFiles]] = OrderedDict()
+        self._readers = LastUsed[tuple[Stamps, RunFiles]](_MOST_READERS)
 
     def runs(self) -> tuple[RunEntry, ...]:
         """Return the runs that are there now, by name."""
@@ -86,18 +86,10 @@ class Catalogue:
             RunDirectoryError: If the run is no longer there.
         """
         stamps = stamps_of(entry.directory)
-        with self._lock:
-            kept = self._readers.get(entry.id)
-            if kept is not None and kept[0] == stamps:
-                self._readers.move_to_end(entry.id)
-                return kept[1]
-        files = RunFiles(entry.directory)
-        with self._lock:
-            self._readers[entry.id] = (stamps, files)
-            self._readers.move_to_end(entry.id)
-            while len(self._readers) > _MOST_READERS:
-                self._readers.popitem(last=False)
-        return files
+        kept = self._readers.get(entry.id)
+        if kept is None or kept[0] != stamps:
+            kept = self._readers.keep(entry.id, (stamps, RunFiles(entry.directory)))
+        return kept[1]
 
     def _listing(self) -> dict[str, RunEntry]:
         with self._lock:

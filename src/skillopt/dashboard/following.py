@@ -6,12 +6,12 @@ by the lock (`run/lock.py`). How it looks is not decided here.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, Literal, TypeAlias
 
 from skillopt.dashboard.catalogue import LOG_NAME, RunEntry, stamp_of
+from skillopt.dashboard.last_used import LastUsed
 from skillopt.report.live_state import LiveRun
 from skillopt.report.log_follower import LogFollower
 from skillopt.run.lock import Holder, read_holder
@@ -59,8 +59,7 @@ class Followers:
     """Follows runs; usable from several threads."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._followers: OrderedDict[str, _Follower] = OrderedDict()
+        self._followers = LastUsed[_Follower](_MOST_FOLLOWERS)
 
     def look(self, entry: RunEntry) -> Seen:
         """Return where a run stands now.
@@ -68,12 +67,7 @@ class Followers:
         Raises:
             RunDirectoryError: If its log cannot be read.
         """
-        with self._lock:
-            follower = self._followers.setdefault(entry.id, _Follower(entry))
-            self._followers.move_to_end(entry.id)
-            while len(self._followers) > _MOST_FOLLOWERS:
-                self._followers.popitem(last=False)
-        return seen(entry, follower.look())
+        return seen(entry, self._followers.get_or_make(entry.id, lambda: _Follower(entry)).look())
 
 
 class _Follower:

@@ -6,17 +6,17 @@ one is followed. Of either what a row shows is kept for as long as the log is th
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from skillopt.dashboard.catalogue import LOG_NAME, RunEntry, stamp_of
 from skillopt.dashboard.following import Followers, Seen, seen
+from skillopt.dashboard.last_used import LastUsed
 from skillopt.errors import RunDirectoryError
 from skillopt.events import RunEnded, RunStarted
+from skillopt.report.course import Record
 from skillopt.report.end_words import shown_scores
 from skillopt.report.event_reading import START, Position, read_events
 from skillopt.report.live_state import LiveRun
@@ -29,8 +29,6 @@ _A_BEGINNING: Final = 2**14
 """Bytes in which its first line ends."""
 _MOST_KEPT: Final = 2_000
 """Runs of which what a row shows is kept."""
-
-_Record: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,7 @@ class Glances:
 
     def __init__(self, followers: Followers) -> None:
         self._followers = followers
-        self._lock = Lock()
-        self._kept: OrderedDict[str, tuple[tuple[int, int], LiveRun]] = OrderedDict()
+        self._kept = LastUsed[tuple[tuple[int, int], LiveRun]](_MOST_KEPT)
 
     def look(self, entry: RunEntry) -> Glance:
         """Return a run at a glance; one that cannot be read says why, and hides no other."""
@@ -102,18 +99,13 @@ class Glances:
 
     def _seen(self, entry: RunEntry) -> Seen:
         stamp = stamp_of(entry.directory / LOG_NAME)
-        with self._lock:
-            kept = self._kept.get(entry.id)
+        kept = self._kept.get(entry.id)
         if kept is not None and kept[0] == stamp:
             return seen(entry, kept[1])
         end = None if stamp is None else _end(entry.directory / LOG_NAME)
         found = self._followers.look(entry) if end is None else seen(entry, end)
         if stamp is not None:
-            with self._lock:
-                self._kept[entry.id] = (stamp, _what_a_row_shows(found.live))
-                self._kept.move_to_end(entry.id)
-                while len(self._kept) > _MOST_KEPT:
-                    self._kept.popitem(last=False)
+            self._kept.keep(entry.id, (stamp, _what_a_row_shows(found.live)))
         return found
 
 
@@ -147,7 +139,7 @@ def _last_line(path: Path) -> Position:
 
 def _glance(entry: RunEntry, found: Seen) -> Glance:
     live = found.live
-    summary: _Record = {} if live.ended is None else live.ended.summary
+    summary: Record = {} if live.ended is None else live.ended.summary
     if summary and not fits(summary, SUMMARY):
         raise ValueError("the summary at its end is none")
     return Glance(
@@ -164,7 +156,7 @@ def _glance(entry: RunEntry, found: Seen) -> Glance:
     )
 
 
-def _selection(live: LiveRun, summary: _Record) -> Shares | None:
+def _selection(live: LiveRun, summary: Record) -> Shares | None:
     if summary:
         return _shares(summary.get("selection"), summary.get("selection_delta_hard"))
     seed, now = live.baseline, live.standing
@@ -179,14 +171,14 @@ def _share(solved: int, tasks: int) -> str:
     return score_words("hard", solved / tasks if tasks else 0.0, solved, tasks)
 
 
-def _shares(split: _Record | None, gain: float | None) -> Shares | None:
+def _shares(split: Record | None, gain: float | None) -> Shares | None:
     if not split or not split["seed"] or not split["best"]:
         return None
     return Shares(shown_scores(split["seed"]), shown_scores(split["best"]), gain)
 
 
-def _dollars(live: LiveRun, summary: _Record) -> float | None:
+def _dollars(live: LiveRun, summary: Record) -> float | None:
     if summary:
-        used: Mapping[str, _Record] = summary.get("total_usage") or {}
+        used: Mapping[str, Record] = summary.get("total_usage") or {}
         return dollars_of({role: one["dollars"] for role, one in used.items()}) if used else None
     return None if live.spent is None else dollars_of(live.spent.dollars)

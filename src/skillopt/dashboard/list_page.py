@@ -8,7 +8,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from skillopt.dashboard.channel import News, stream
+from skillopt.dashboard.channel import Channel, News, stream
 from skillopt.dashboard.glances import Glance
 from skillopt.dashboard.rendering import page_number, paged
 from skillopt.dashboard.site import Site, site_of
@@ -70,7 +70,7 @@ def chosen(everything: list[Glance], *, text: str, state: str, order: str, backw
 def list_events(request: Request) -> Response:
     """Return the stream that says when the list has changed."""
     site = site_of(request)
-    return stream(request, site.channels.named("list", lambda: _look(site)), site.closing)
+    return stream(request, site.channels.get_or_make("list", lambda: Channel(lambda: _look(site))), site.closing)
 
 
 def _look(site: Site) -> News:

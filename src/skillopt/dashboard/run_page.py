@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from skillopt.dashboard.catalogue import RunEntry, stamps_of
-from skillopt.dashboard.channel import News, stream
+from skillopt.dashboard.channel import Channel, News, stream
 from skillopt.dashboard.downloads import offered
 from skillopt.dashboard.live_part import LivePart, live_part
 from skillopt.dashboard.rendering import Paged, page_number, paged
@@ -87,7 +87,8 @@ def run_events(request: Request) -> Response:
     """Return the stream that sends the live part of the page, and says when the rest has changed."""
     site = site_of(request)
     entry = site.entry(request)
-    return stream(request, site.channels.named(f"run {entry.id}", lambda: _look(site, entry)), site.closing)
+    channel = site.channels.get_or_make(f"run {entry.id}", lambda: Channel(lambda: _look(site, entry)))
+    return stream(request, channel, site.closing)
 
 
 def epochs_page(request: Request) -> Response:

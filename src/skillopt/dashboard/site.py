@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import Final, cast
@@ -12,32 +10,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from skillopt.dashboard.catalogue import Catalogue, RunEntry
-from skillopt.dashboard.channel import Channel, News
+from skillopt.dashboard.channel import Channel
 from skillopt.dashboard.following import Followers
 from skillopt.dashboard.glances import Glances
+from skillopt.dashboard.last_used import LastUsed
 from skillopt.dashboard.rendering import Crumb, Rendering, run_url
 from skillopt.report.run_files import RunFiles
 from skillopt.report.task_history import HistoryReader
 
 _MOST_CHANNELS: Final = 64
 """Of those that are kept; whoever listens to another one keeps it himself."""
-
-
-class Channels:
-    """The channels of a site, each under its name, so that all who look at the same page share one."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._channels: OrderedDict[str, Channel] = OrderedDict()
-
-    def named(self, name: str, look: Callable[[], News]) -> Channel:
-        """Return the channel of a name; a new one looks by what is given."""
-        with self._lock:
-            channel = self._channels.setdefault(name, Channel(look))
-            self._channels.move_to_end(name)
-            while len(self._channels) > _MOST_CHANNELS:
-                self._channels.popitem(last=False)
-            return channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +30,7 @@ class Site:
         catalogue: The runs.
         followers: The runs as they stand, by their logs.
         glances: The runs at a glance.
-        channels: What browsers listen to.
+        channels: What browsers listen to, each under its name, so that all who look at the same page share one.
         rendering: What makes pages.
         histories: What reads how the tasks of the runs went.
         drawing: Held by who draws a picture.
@@ -58,7 +40,7 @@ class Site:
     catalogue: Catalogue
     followers: Followers
     glances: Glances
-    channels: Channels = field(default_factory=Channels)
+    channels: LastUsed[Channel] = field(default_factory=lambda: LastUsed(_MOST_CHANNELS))
     rendering: Rendering = field(default_factory=Rendering)
     histories: HistoryReader = field(default_factory=HistoryReader)
     drawing: Lock = field(default_factory=Lock)

@@ -87,7 +87,7 @@ def test_scores_stand_as_counts_and_flips_lead_to_the_tasks(browser: TestClient,
     for part in ("val", "test"):
         found = split_difference(RunFiles(both / "a"), RunFiles(both / "c"), part)
         assert found is not None
-        assert f"C better on {len(found.flips.fixed)}".replace("C", "B") in page.text
+        assert f"B better on {len(found.flips.fixed)}" in page.text
         assert f"p = {found.two_sided_p:.3g}" in page.text
         for flip in (*found.flips.fixed, *found.flips.broken):
             assert f"/runs/c/task?id={flip.task_id}" in links

@@ -115,9 +115,9 @@ def secure(headers: MutableHeaders) -> None:
 
 def _host(header: str) -> str:
     """Return the name in a Host header, without its port."""
-    name, port = (
-        (header, "") if header.endswith("]") else (header.rpartition(":")[::2] if ":" in header else (header, ""))
-    )
+    name, colon, port = header.rpartition(":")
+    if not colon or header.endswith("]"):
+        name, port = header, ""
     return name.lower() if not port or (port.isascii() and port.isdecimal()) else ""
 
 

@@ -1,4 +1,4 @@
-"""What the models were asked and what they said, word for word, out of a run's evidence: the prompts and replies.
+"""What the optimizer was asked and what it said, word for word, out of a run's evidence: the prompts and replies.
 
 The evidence is opened for reading alone, beside a run that is at work too, and nothing is written into it. What stands
 in prompts and replies is hostile, to be shown as text.
@@ -21,7 +21,12 @@ from skillopt.types import Message, Place
 
 _EVIDENCE: Final = "evidence.sqlite"
 _KEY: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_PLACE: Final = "role, stage, epoch, step, place_index, attempt"
+_STAGE: Final = "role, epoch, step, stage"
+_LINE: Final = (
+    "key, role, stage, epoch, step, place_index, attempt, "
+    f"DENSE_RANK() OVER (PARTITION BY {_STAGE} ORDER BY place_index)"
+)
+"""The columns of a `CallLine`, the number of the call in its stage last."""
 _STAGES: Final = ("reflect", "aggregate", "select", "update", "slow_update", "meta_skill")
 _BUSY_SECONDS: Final = 2.0
 
@@ -83,8 +88,7 @@ def calls(directory: Path, *, step: int | None = None) -> tuple[CallLine, ...]:
     with _opened(directory) as connection:
         if connection is None:
             return ()
-        number = "DENSE_RANK() OVER (PARTITION BY role, epoch, step, stage ORDER BY place_index)"
-        rows = connection.execute(f"SELECT key, {_PLACE}, {number} FROM replies{asked}", values).fetchall()
+        rows = connection.execute(f"SELECT {_LINE} FROM replies{asked}", values).fetchall()
     return tuple(sorted(map(_line, rows), key=_in_order))
 
 
@@ -123,11 +127,9 @@ def call(directory: Path, key: str) -> Call | None:
     with _opened(directory) as connection:
         if connection is None:
             return None
-        same = " AND ".join(f"other.{name} = replies.{name}" for name in ("role", "epoch", "step", "stage"))
-        ahead = f"FROM replies AS other WHERE {same} AND other.place_index <= replies.place_index"
-        number = f"(SELECT COUNT(DISTINCT other.place_index) {ahead})"
-        wanted = f"SELECT key, {_PLACE}, {number}, request, reply FROM replies WHERE key = ?"
-        row = connection.execute(wanted, (key,)).fetchone()
+        own = f"({_STAGE}) = (SELECT {_STAGE} FROM replies WHERE key = ?)"
+        stage = f"SELECT {_LINE}, request, reply FROM replies WHERE {own}"
+        row = connection.execute(f"SELECT * FROM ({stage}) WHERE key = ?", (key, key)).fetchone()
         if row is None:
             return None
         line = _line(row)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from skillopt.events import Event, RunEnded, RunStarted, StageStarted, StepCommitted, Warned
 from skillopt.models.spans import error_type
 from skillopt.models.tracing import Attributes, Tracing, configured_tracer
+from skillopt.run.outcome import EndState
 from skillopt.types import Place
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class RunSpans:
                 self._leave_step({"skillopt.action": str(record["action"])})
             case RunEnded(state):
                 self._known["skillopt.end_state"] = state
-                self._failure = state if state == "provider_failed" else ""
+                self._failure = state if state == EndState.PROVIDER_FAILED else ""
             case _:
                 pass
 

@@ -23,7 +23,6 @@ from skillopt.report.picture import PICTURE_NAME
 from skillopt.run.outcome import EndState
 from skillopt.types import JsonValue
 
-SEED_FILE: Final = "skills/skill_v0000.md"
 BEST_FILE: Final = "best_skill.md"
 
 

@@ -27,7 +27,7 @@ def test_every_rollout_of_a_step_is_shown_with_its_page(eventful: Path, capsys: 
             said = capsys.readouterr().out
             number = f".{row['repeat']}" if row["repeat"] else ""
             page = results.parent / "trajectories" / f"{safe_name(row['id'])}{number}.md"
-            which = f", repeat {row['repeat']}" if row["repeat"] else ""
+            which = f", pass {row['repeat']}" if row["repeat"] else ""
             assert f"{evaluation}{which}: {'solved' if row['hard'] else 'failed'}" in said
             assert page.read_text("utf-8") in said
             seen.add(results.parent.name)
@@ -72,7 +72,7 @@ def test_rollouts_of_one_task_with_one_skill_are_told_apart(eventful: Path, caps
     task = read_json(eventful / "selection_eval_baseline" / "results.json")[0]["id"]
     show_task_in_run(RunFiles(eventful), task)
     said = capsys.readouterr().out
-    assert "selection_eval_baseline  " in said and "selection_eval_baseline, repeat 1" in said
+    assert "selection_eval_baseline  " in said and "selection_eval_baseline, pass 1" in said
 
 
 def test_a_task_that_was_not_measured_says_why(

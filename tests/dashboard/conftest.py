@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.report.conftest import eventful
 from tests.support.bench import open_bench
+from tests.support.markup import Page, parsed
 from tests.support.runs import write_run
 
 from skillopt.api import train
@@ -34,6 +35,19 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pages(runs: Path) -> TestClient:
     """The live page over both runs, opened once: for tests that ask a hundred things of it."""
     return open_site(runs)
+
+
+@pytest.fixture(scope="session")
+def browser(eventful: Path) -> TestClient:
+    """The live page over the run in which much happens, under the id `run`."""
+    return open_site(eventful.parent)
+
+
+def page_of(browser: TestClient, address: str) -> Page:
+    """Return a page that is there."""
+    answer = browser.get(address)
+    assert answer.status_code == 200, answer.text
+    return parsed(answer.text)
 
 
 def open_site(directory: Path, **options: Any) -> TestClient:

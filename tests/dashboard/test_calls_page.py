@@ -8,22 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.dashboard.conftest import open_site
-from tests.support.markup import Page, parsed
+from tests.dashboard.conftest import open_site, page_of
+from tests.support.markup import Page
 
 from skillopt.dashboard.rendering import run_url
 from skillopt.report.optimizer_calls import call, calls, sizes
-
-
-@pytest.fixture(scope="module")
-def browser(eventful: Path) -> TestClient:
-    return open_site(eventful.parent)
-
-
-def page_of(browser: TestClient, address: str) -> Page:
-    answer = browser.get(address)
-    assert answer.status_code == 200, answer.text
-    return parsed(answer.text)
 
 
 def rows(page: Page) -> list[str]:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.dashboard.conftest import open_site
-from tests.support.markup import Page, parsed
+from tests.dashboard.conftest import open_site, page_of
 from tests.support.runs import read_json
 
 from skillopt.report.run_difference import setting_differences, split_difference
@@ -31,12 +30,6 @@ def both(runs: Path, eventful: Path, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="module")
 def browser(both: Path) -> TestClient:
     return open_site(both)
-
-
-def page_of(browser: TestClient, address: str) -> Page:
-    answer = browser.get(address)
-    assert answer.status_code == 200, answer.text
-    return parsed(answer.text)
 
 
 def test_the_settings_that_differ_stand_in_a_column_for_each_run(browser: TestClient, both: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.dashboard.conftest import open_site
+from tests.dashboard.conftest import open_site, page_of
 from tests.support.markup import Page, parsed
 from tests.support.runs import read_json
 
@@ -17,17 +17,6 @@ from skillopt.dashboard.skills_page import name_in_words
 from skillopt.report.run_files import RunFiles
 from skillopt.report.text_diff import diff
 from skillopt.text_files import write_json_atomically
-
-
-@pytest.fixture(scope="module")
-def browser(eventful: Path) -> TestClient:
-    return open_site(eventful.parent)
-
-
-def page_of(browser: TestClient, address: str) -> Page:
-    answer = browser.get(address)
-    assert answer.status_code == 200, answer.text
-    return parsed(answer.text)
 
 
 def lines(page: Page) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.dashboard.conftest import open_site
+from tests.dashboard.conftest import open_site, page_of
 from tests.support.markup import Page, parsed
 from tests.support.runs import read_json
 
@@ -25,19 +25,12 @@ from skillopt.types import Message, Rollout, Score, Task, Trajectory
 
 
 @pytest.fixture(scope="module")
-def browser(eventful: Path) -> TestClient:
-    return open_site(eventful.parent)
-
-
-@pytest.fixture(scope="module")
 def history(eventful: Path) -> RunHistory:
     return HistoryReader().history(RunFiles(eventful))
 
 
 def ask(browser: TestClient, path: str, **query: Any) -> Page:
-    answer = browser.get(f"/runs/run/{path}?{urlencode(query)}")
-    assert answer.status_code == 200, answer.text
-    return parsed(answer.text)
+    return page_of(browser, f"/runs/run/{path}?{urlencode(query)}")
 
 
 def links(page: Page, kind: str) -> list[str]:

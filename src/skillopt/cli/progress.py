@@ -6,9 +6,9 @@ All three are subscribers of the event log and know nothing of the run but its e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO
 
 from skillopt.cli.edit_lines import show_edits
 from skillopt.cli.streams import apart, is_live
@@ -24,6 +24,7 @@ from skillopt.events import (
     StepCommitted,
     Warned,
 )
+from skillopt.report.course import Record
 from skillopt.report.live import follow
 from skillopt.report.live_state import NOTHING
 from skillopt.report.live_words import percent, spent_words
@@ -113,7 +114,7 @@ def headline(event: RunStarted | StepCommitted | EpochStageCommitted | Warned) -
             return _epoch_line(event.record, stage=event.stage, epoch=event.epoch)
 
 
-def _step_line(record: Mapping[str, Any]) -> str:
+def _step_line(record: Record) -> str:
     selection = f"{_selection(record)}{_passes(record)}"
     if record["step"] == 0:
         return f"baseline: selection {selection}"
@@ -122,15 +123,15 @@ def _step_line(record: Mapping[str, Any]) -> str:
     return f"{where}: {training}, selection {selection}, {size}: {record['action']}, {plain(str(record['reason']))}"
 
 
-def _selection(record: Mapping[str, Any]) -> str:
+def _selection(record: Record) -> str:
     return f"{record['val_solved']}/{record['val_n']} ({percent(record['val_acc'])})"
 
 
-def _size(record: Mapping[str, Any]) -> str:
+def _size(record: Record) -> str:
     return f"skill {record['skill_tokens']} tokens"
 
 
-def _known(record: Mapping[str, Any]) -> str:
+def _known(record: Record) -> str:
     """Say how all training tasks seen so far stood the last time, where the batch was drawn from those that failed."""
     if record.get("sampling") != "unsolved":
         return ""
@@ -138,7 +139,7 @@ def _known(record: Mapping[str, Any]) -> str:
     return f" (all seen: {count}/{seen}, {percent(share)})"
 
 
-def _passes(record: Mapping[str, Any]) -> str:
+def _passes(record: Record) -> str:
     """Say how far the passes of the current skill lie apart, where it has several."""
     passes = record["val_passes"]
     if passes["spread"] is None:
@@ -146,7 +147,7 @@ def _passes(record: Mapping[str, Any]) -> str:
     return f" in {passes['n']} passes, which differ by {100 * passes['spread']:.1f} points (standard deviation)"
 
 
-def _epoch_line(record: Mapping[str, Any], *, stage: str, epoch: int) -> str:
+def _epoch_line(record: Record, *, stage: str, epoch: int) -> str:
     value = record[stage]  # what a stage between epochs came to stands in the record under its name
     where, size = f"{stage.replace('_', ' ')} (epoch {epoch})", _size(record)
     return f"{where}: selection {_selection(record)}, {size}: {value['action']}, {plain(str(value['reason']))}"

@@ -68,8 +68,8 @@ def _show_conversation(run: RunFiles, place: str, row: RolloutRow) -> None:
 
 
 def _where(place: str, row: RolloutRow) -> str:
-    """Return the place of a rollout; of several rollouts of one task with one skill, which of them it is."""
-    return plain(place) + (f", repeat {row.repeat}" if row.repeat else "")
+    """Return the place of a rollout; of several passes over it with one skill, which of them it is."""
+    return plain(place) + (f", pass {row.repeat}" if row.repeat else "")
 
 
 def _unknown(where: str, task: str, known: Iterable[str]) -> UsageError:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.disk import OpenedFile, check_regular, is_refusal, refusal, refused
+from skillopt.disk import OpenedFile, another_directory, check_regular, is_refusal, refusal, refused
 from skillopt.errors import RunDirectoryError
 
 
@@ -77,3 +77,13 @@ def test_a_file_is_in_place_until_it_or_its_directory_is_moved_or_removed(tmp_pa
         path.touch()
         with pytest.raises(RunDirectoryError, match="is gone"):
             opened.check_in_place()
+
+
+def test_a_directory_that_a_file_notes_is_another_one_where_it_is_there_and_not_the_same(tmp_path: Path) -> None:
+    here, other = tmp_path / "here", tmp_path / "other"
+    here.mkdir(), other.mkdir()
+    (tmp_path / "link").symlink_to(here, target_is_directory=True)
+    (tmp_path / "file").write_text("", "utf-8")
+    assert another_directory(str(other), than=here) == other
+    for noted in (here, tmp_path / "link", tmp_path / "gone", tmp_path / "file", "", "\0", "\udcff", "x" * 10_000):
+        assert another_directory(str(noted), than=here) is None

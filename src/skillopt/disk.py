@@ -81,6 +81,22 @@ def check_regular(path: Path) -> None:
         raise RunDirectoryError(f"{path} cannot be written: it is no regular file", hint=f"Move it away, {_GO_ON}")
 
 
+def another_directory(noted: str, *, than: Path) -> Path | None:
+    """Return a directory that a file notes as its own, where that is there and is another one than it lies in.
+
+    Then the file may be a copy. Where nothing is there any more, the file was moved with its directory.
+
+    Args:
+        noted: The directory's absolute path, as the file has it: anything may stand there; "" where nothing was noted.
+        than: Where the file lies.
+    """
+    try:
+        path = Path(noted)
+        return None if not noted or path.samefile(than) or not path.is_dir() else path
+    except (OSError, ValueError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
     """A file that is open, and the path that shall still lead to it.

@@ -20,6 +20,7 @@ from skillopt.api import train
 from skillopt.errors import RunDirectoryError
 from skillopt.events import Event, StepCommitted
 from skillopt.run.lock import HOLDER_NAME, LOCK_NAME, locked, read_holder
+from skillopt.run.processes import beginning
 
 HOLD = """
 import sys
@@ -128,6 +129,29 @@ def test_what_a_killed_process_left_names_nobody(tmp_path: Path) -> None:
             try_to_lock(tmp_path)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say when a process began")
+def test_a_process_that_has_got_the_number_of_a_killed_one_is_not_taken_for_it(tmp_path: Path) -> None:
+    """As in a container, whose first process has the same number at every start."""
+    with held_by_another_process(tmp_path) as holder:
+        note = json.loads((tmp_path / HOLDER_NAME).read_text("utf-8"))
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    for began, is_it in ((note["began"], False), (beginning(os.getpid()), True)):
+        (tmp_path / HOLDER_NAME).write_text(json.dumps({**note, "process": os.getpid(), "began": began}), "utf-8")
+        assert (read_holder(tmp_path) is not None) == is_it
+
+
+def test_a_copy_of_a_directory_that_is_worked_in_is_held_by_nobody(tmp_path: Path) -> None:
+    run, copy, moved = tmp_path / "run", tmp_path / "copy", tmp_path / "moved"
+    run.mkdir()
+    with held_by_another_process(run):
+        shutil.copytree(run, copy)
+        assert read_holder(copy) is None and read_holder(run) is not None
+        if os.name == "posix":
+            run.rename(moved)
+            assert read_holder(moved) is not None, "it goes on being worked in"
+
+
 def a_note(**changed: object) -> str:
     told = {"command": "train", "process": os.getpid(), "host": socket.gethostname(), "since": "now"}
     return json.dumps({**told, **changed})
@@ -144,8 +168,9 @@ def test_a_damaged_note_names_nobody(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "changed",
     [{"process": 10**30}, {"process": 2**31}, {"process": -1}, {"process": 1e999}, {"command": ["train"]},
-     {"host": None}, {"since": 7}, {"since": "x" * 100_000}],
-    ids=["huge", "one too large", "negative", "infinite", "no command", "no host", "no time", "long"],
+     {"host": None}, {"since": 7}, {"began": []}, {"directory": 3}, {"since": "x" * 100_000}],
+    ids=["huge", "one too large", "negative", "infinite", "no command", "no host", "no time", "no beginning",
+         "no directory", "long"],
 )  # fmt: skip
 def test_a_note_of_other_values_names_nobody(tmp_path: Path, changed: dict[str, object]) -> None:
     with locked(tmp_path, command="train"):
@@ -159,6 +184,13 @@ def test_a_process_on_another_machine_cannot_be_asked_and_is_believed(tmp_path: 
     (tmp_path / HOLDER_NAME).write_text(json.dumps(note), "utf-8")
     holder = read_holder(tmp_path)
     assert holder is not None and holder.host == "elsewhere.example"
+
+
+def test_a_note_of_a_later_version_that_says_more_is_understood(tmp_path: Path) -> None:
+    with locked(tmp_path, command="train"):
+        (tmp_path / HOLDER_NAME).write_text(a_note(mood="good", directory="\0"), "utf-8")
+        holder = read_holder(tmp_path)
+    assert holder is not None and holder.process == os.getpid()
 
 
 def test_a_note_that_cannot_be_written_keeps_nobody_from_working(tmp_path: Path) -> None:

@@ -17,11 +17,13 @@ import sqlite3
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
+from skillopt.disk import another_directory
 from skillopt.errors import RunDirectoryError
+from skillopt.run.processes import beginning, is_running
 from skillopt.text_files import never_made_anew, write_text_atomically
 
 LOCK_NAME = "run.lock"
@@ -29,8 +31,6 @@ HOLDER_NAME = "run.lock.json"
 
 _LONGEST_NOTE = 2**16
 """Bytes of it that are read."""
-_GREATEST_PROCESS = 2**31 - 1
-"""No system numbers its processes beyond it."""
 
 _ADVICE: Mapping[str, str] = {
     "SQLITE_CANTOPEN": "The directory must exist and be writable, and run.lock in it be a file.",
@@ -52,12 +52,16 @@ class Holder:
         process: Its process id.
         host: The machine it runs on.
         since: When it began, as the clock said there; UTC.
+        began: What tells the process from others of its number (`processes.py`); "" where the system does not say.
+        directory: The directory, absolute, as it was called when the work began; "" where nobody noted it.
     """
 
     command: str
     process: int
     host: str
     since: str
+    began: str = ""
+    directory: str = ""
 
 
 @contextmanager
@@ -117,7 +121,7 @@ def _noted(directory: Path, command: str) -> Generator[None]:
     note = directory / HOLDER_NAME
     # The lock holds without the note; a disk that cannot take it is reported by whatever is written next.
     with contextlib.suppress(RunDirectoryError):
-        write_text_atomically(note, json.dumps(asdict(_this_process(command))) + "\n", durable=False)
+        write_text_atomically(note, json.dumps(asdict(_this_process(command, directory))) + "\n", durable=False)
     try:
         yield
     finally:
@@ -127,38 +131,35 @@ def _noted(directory: Path, command: str) -> Generator[None]:
 
 def read_holder(directory: Path) -> Holder | None:
     """Return who holds a directory, as far as the file beside the lock can be believed; None where it cannot."""
+    holder = _read_note(directory)
+    if holder is None or holder.host != socket.gethostname():
+        return holder
+    # It is written just after the lock is taken, so for a moment it may be that of a process that was killed.
+    if not is_running(holder.process, began=holder.began):
+        return None
+    # Whoever copies a directory that is worked in copies the note: the process works in the other one.
+    original = another_directory(holder.directory, than=directory)
+    return None if original is not None and _read_note(original) == holder else holder
+
+
+def _read_note(directory: Path) -> Holder | None:
     note = directory / HOLDER_NAME
     try:
         if not note.is_file():  # To read a pipe or a device may wait for ever.
             return None
         with note.open("rb") as file:
             told = json.loads(file.read(_LONGEST_NOTE))
-        holder = Holder(**told)
-        if not all(isinstance(told[name], str) for name in ("command", "host", "since")):
-            return None
+        known = {field.name: told[field.name] for field in fields(Holder) if field.name in told}
+        words = all(isinstance(value, str) for name, value in known.items() if name != "process")
+        return Holder(**known) if words else None
     except (OSError, ValueError, TypeError, RecursionError):
         return None
-    # It is written just after the lock is taken, so for a moment it may be that of a process that was killed.
-    return None if holder.host == socket.gethostname() and not _is_running(holder.process) else holder
 
 
-def _this_process(command: str) -> Holder:
+def _this_process(command: str, directory: Path) -> Holder:
     since = datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
-    return Holder(command, os.getpid(), socket.gethostname(), since)
-
-
-def _is_running(process: object) -> bool:
-    if not isinstance(process, int) or not 0 < process <= _GREATEST_PROCESS:
-        return False
-    if os.name != "posix":
-        return True  # There, asking would end it.
-    try:
-        os.kill(process, 0)
-    except PermissionError:
-        return True  # It is somebody else's.
-    except OSError:
-        return False
-    return True
+    process = os.getpid()
+    return Holder(command, process, socket.gethostname(), since, beginning(process), str(directory.resolve()))
 
 
 def _in_use(directory: Path) -> RunDirectoryError:

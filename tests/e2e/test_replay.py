@@ -152,6 +152,7 @@ FILES = (
     "best_skill.md",
     "config.yaml",
     "split_manifest.json",
+    "run_card.json",
     "skills/skill_v0001.md",
     "steps/step_0001/step_record.json",
     "steps/step_0002/rollout/results.json",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from skillopt.report.card import run_card
+from skillopt.report.card import is_simulated, run_card
 from skillopt.report.run_files import RunFiles
 
 
@@ -25,6 +26,32 @@ def test_the_card_has_what_is_needed_to_repeat_the_run(eventful: Path) -> None:
     assert (card["train.seed"], card["env.split_seed"]) == ("42", "42")
     for split, told in files.manifest["splits"].items():
         assert card[f"{split}: digest of ids and contents"] == told["digest"]
+
+
+def test_while_a_start_of_the_run_is_at_work_the_card_says_all_but_the_end(eventful: Path, tmp_path: Path) -> None:
+    """Summary and scores are those of the start before."""
+    run = shutil.copytree(eventful, tmp_path / "run")
+    ended = dict(run_card(RunFiles(run)))
+    with (run / "events.jsonl").open("ab") as log:
+        log.write(next(line for line in log_of(run) if b'"RunStarted"' in line))
+    files = RunFiles(run)
+    assert files.summary is None and is_simulated(files)
+    gone = ended.keys() - dict(run_card(files)).keys()
+    assert gone >= {"state", "best_skill_hash", "selection: best skill"}
+    assert not any(name.startswith(("models.", "data.", "environment.")) or "digest" in name for name in gone)
+    (run / "summary.json").unlink()
+    (run / "config.yaml").unlink()
+    assert is_simulated(RunFiles(run))
+
+
+def test_a_run_that_an_older_version_wrote_has_the_card_of_its_summary(eventful: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(eventful, tmp_path / "run")
+    (run / "run_card.json").unlink()
+    assert run_card(RunFiles(run)) == run_card(RunFiles(eventful))
+
+
+def log_of(run: Path) -> list[bytes]:
+    return (run / "events.jsonl").read_bytes().splitlines(keepends=True)
 
 
 def test_a_run_that_has_just_begun_has_an_empty_card(tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ def test_a_link_out_of_the_directory_is_not_followed(eventful: Path, tmp_path: P
         ("history.json", '[{"step": 0}]', lambda files: files.course),
         ("history.json", "[]", lambda files: files.course),
         ("summary.json", "[]", lambda files: files.summary),
+        ("run_card.json", "{", lambda files: files.card),
         ("split_manifest.json", "", lambda files: files.manifest),
         ("config.yaml", "a: [", lambda files: files.settings),
         ("config.yaml", "evaluation: {repeats: many}", lambda files: files.flips(1)),
@@ -206,6 +207,7 @@ OTHER_SHAPES = (
     ("summary.json", "test_delta_hard", ...),
     ("summary.json", "selection", ...),
     ("summary.json", "total_usage.optimizer.cached_tokens", "many"),
+    ("run_card.json", "simulated", "no"),
     ("split_manifest.json", "splits.train.ids.0", []),
     ("split_manifest.json", "splits.train", 1),
 )
@@ -220,4 +222,4 @@ def test_a_view_of_another_shape_is_one_message_that_says_where(
     (run / file).write_text(json.dumps(changed(read_json(run / file), place, into)), "utf-8")
     files = RunFiles(run)
     with pytest.raises(RunDirectoryError, match=rf"{file} .*{place.rpartition('.')[2]}"):
-        _ = files.records, files.summary, files.manifest
+        _ = files.records, files.summary, files.card, files.manifest

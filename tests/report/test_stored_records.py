@@ -10,11 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 from tests.support.records import record
 from tests.support.runs import read_json
 
-from skillopt.report.stored_records import MANIFEST, RECORD, RECORDS, SUMMARY, fits
+from skillopt.report.stored_records import CARD, MANIFEST, RECORD, RECORDS, SUMMARY, fits
 
 VIEWS: dict[str, TypeAdapter[Any]] = {
     "history.json": RECORDS,
     "summary.json": SUMMARY,
+    "run_card.json": CARD,
     "split_manifest.json": MANIFEST,
 }
 

@@ -53,6 +53,15 @@ async def test_the_configuration_in_the_run_directory_loads_back_as_the_same(tmp
     await train(tmp_path / "run" / "config.yaml")
 
 
+async def test_a_run_says_from_its_beginning_on_what_its_numbers_will_speak_of(tmp_path: Path) -> None:
+    async with open_run(set_up(tmp_path), directory=tmp_path / "run", environment={}):
+        card = read_json(tmp_path / "run" / "run_card.json")
+    assert card["models"]["target"]["provider"] == "simulated" and card["data"]["counts"]["train"]
+    await train(tmp_path / "run" / "config.yaml")
+    summary = read_json(tmp_path / "run" / "summary.json")
+    assert {name: summary[name] for name in card} == card
+
+
 async def test_a_run_says_how_it_starts_and_what_to_beware_of(tmp_path: Path) -> None:
     """F120, F142: whoever trains without looking at the plan is warned too."""
     told: list[Event] = []

@@ -197,7 +197,7 @@ def test_a_run_leaves_exactly_the_files_that_are_documented(finished: Finished) 
     names = {path.name for path in finished.directory.iterdir()}
     assert names == {
         "config.yaml", "split_manifest.json", "evidence.sqlite", "events.jsonl", "run.lock", "run.json", "history.json",
-        "ledger.csv",
+        "ledger.csv", "run_card.json",
         "summary.json", "best_skill.md", "skills", "steps", "selection_eval_baseline", "test_eval_baseline",
         "test_eval",
     }  # fmt: skip

@@ -34,7 +34,7 @@ _MOST_READERS: Final = 16
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
 _WATCHED = ("history.json", "summary.json", "config.yaml", "ledger.csv", "best_skill.md", "split_manifest.json",
-             "steps", "skills", "slow_update", "meta_skill")  # fmt: skip
+             "run_card.json", "steps", "skills", "slow_update", "meta_skill")  # fmt: skip
 """Files whose change makes a reader stale, and directories that gain a file: what a reader keeps comes out of them."""
 
 Stamps: TypeAlias = tuple[tuple[int, int] | bool | None, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from skillopt.report.course import Record
 from skillopt.report.end_words import shown_scores
 from skillopt.report.run_files import RunFiles
 
@@ -22,19 +23,24 @@ def models_by_role(files: RunFiles) -> tuple[tuple[str, str], ...]:
 
 
 def is_simulated(files: RunFiles) -> bool:
-    """Whether the numbers say nothing of real models; before an end of the run says so, the models' names do."""
+    """Whether the numbers say nothing of real models; where neither card nor summary says so, the models' names do."""
     named = (name for _, name in models_by_role(files))
-    return bool((files.summary or {}).get("simulated")) or any(name.startswith("simulated:") for name in named)
+    return bool(_told(files).get("simulated")) or any(name.startswith("simulated:") for name in named)
+
+
+def _told(files: RunFiles) -> Record:
+    """Return what the end of a run says of it, and of one that is still going what its beginning did."""
+    return {**(files.summary or {}), **(files.card or {})}
 
 
 def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
-    summary = files.summary or {}
+    told = _told(files)
     for name in ("skillopt_version", "state", "exit_code", "identity_digest", "prompts_digest", "seed_skill_hash",
                  "best_skill_hash", "best_step", "stopped_early"):  # fmt: skip
-        if summary.get(name) is not None:
-            yield name, str(summary[name])
+        if told.get(name) is not None:
+            yield name, str(told[name])
     for split in ("selection", "test"):
-        scores: Mapping[str, Any] = summary.get(split) or {}
+        scores: Mapping[str, Any] = told.get(split) or {}
         for skill in ("seed", "best"):
             if scores.get(skill):
                 yield f"{split}: {skill} skill", shown_scores(scores[skill])
@@ -46,7 +52,7 @@ def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
         if value is not None:
             yield f"{section}.{key}", str(value)
     for name in ("data", "models", "environment"):
-        yield from _leaves(summary.get(name), name)
+        yield from _leaves(told.get(name), name)
     splits: Mapping[str, Mapping[str, Any]] = (files.manifest or {}).get("splits") or {}
     for split, told in splits.items():
         yield f"{split}: digest of ids and contents", str(told.get("digest", ""))

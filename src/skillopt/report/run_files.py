@@ -37,7 +37,7 @@ from skillopt.report.step_files import (
     slow_update_place,
     step_place,
 )
-from skillopt.report.stored_records import MANIFEST, RECORDS, SUMMARY
+from skillopt.report.stored_records import CARD, MANIFEST, RECORDS, SUMMARY
 from skillopt.report.stored_rows import LedgerLine
 from skillopt.text_files import safe_name
 
@@ -104,6 +104,11 @@ class RunFiles:
         if is_at_work(self._reader.content("events.jsonl", last=END_BYTES) or b""):
             return None
         return self._reader.value("summary.json", SUMMARY, None)
+
+    @cached_property
+    def card(self) -> Record | None:
+        """What run_card.json holds, which the last start left at its beginning; None in a run of an older version."""
+        return self._reader.value("run_card.json", CARD, None)
 
     @cached_property
     def manifest(self) -> Record | None:

@@ -1,7 +1,7 @@
-"""What views rely on in a record of history.json, in summary.json and in split_manifest.json; checked as they are read.
+"""What views rely on in history.json, summary.json, run_card.json and split_manifest.json; checked as they are read.
 
-All three are files that people may edit, and the event log carries the first two as well. What was checked is handed on
-as it stands. Fields that no view reads are not looked at, so that a page can be made of what a later version wrote.
+All of them are files that people may edit, and the event log carries the first two as well. What was checked is handed
+on as it stands. Fields that no view reads are not looked at, so that a page can be made of what a later version wrote.
 """
 
 from __future__ import annotations
@@ -187,6 +187,10 @@ class _Summary(_Early):
     total_usage: _Roles
 
 
+class _Card(Shape):
+    simulated: bool | None = None
+
+
 class _Split(Shape):
     digest: str
     ids: list[str]
@@ -222,6 +226,7 @@ _OneSummary: TypeAlias = Annotated[
     WrapValidator(_as_it_stands),
 ]
 
+_OneCard: TypeAlias = Annotated[_Card, WrapValidator(_as_it_stands)]
 _OneManifest: TypeAlias = Annotated[_Manifest, WrapValidator(_as_it_stands)]
 
 # What comes out of the check is what went in.
@@ -231,6 +236,8 @@ RECORDS: Final = cast("TypeAdapter[tuple[Record, ...]]", TypeAdapter(tuple[_OneR
 """What history.json holds."""
 SUMMARY: Final = cast("TypeAdapter[Record]", TypeAdapter(_OneSummary))
 """What summary.json holds."""
+CARD: Final = cast("TypeAdapter[Record]", TypeAdapter(_OneCard))
+"""What run_card.json holds."""
 MANIFEST: Final = cast("TypeAdapter[Record]", TypeAdapter(_OneManifest))
 """What split_manifest.json holds."""
 

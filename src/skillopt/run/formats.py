@@ -18,6 +18,7 @@ from skillopt.errors import RunDirectoryError
 from skillopt.run.event_log import FORMAT_VERSION as EVENTS_VERSION
 from skillopt.run.evidence_format import FORMAT as EVIDENCE_VERSION
 from skillopt.run.own_files import EVIDENCE_NAME
+from skillopt.run.summary import CARD_NAME
 from skillopt.run.summary import SCHEMA_VERSION as SUMMARY_VERSION
 from skillopt.text_files import write_json_atomically
 
@@ -30,6 +31,7 @@ FORMATS: Mapping[str, int] = {
     "run.lock": 1,
     "config.yaml": 1,
     "split_manifest.json": MANIFEST_VERSION,
+    CARD_NAME: 1,
     "history.json": 1,
     "ledger.csv": 1,
     "summary.json": SUMMARY_VERSION,

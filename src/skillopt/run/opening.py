@@ -34,6 +34,7 @@ from skillopt.run.plan import plan
 from skillopt.run.run import Run
 from skillopt.run.run_spans import RunSpans
 from skillopt.run.setup import Setup
+from skillopt.run.summary import CARD_NAME
 from skillopt.text_files import readable_name, remove_partial_files, write_json_atomically, write_text_atomically
 from skillopt.types import Role
 
@@ -104,6 +105,7 @@ async def open_run(
                 run = Run(
                     setup, directory=directory, models=models, evidence=evidence, events=events, accounts=accounts
                 )
+                write_json_atomically(directory / CARD_NAME, run.card)
                 run.emit(_started(run, setup, models))
                 if more_epochs:
                     run.warn(more_epochs.effect(config.optimizer, steps_per_epoch=run.steps_per_epoch))

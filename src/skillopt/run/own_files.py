@@ -24,7 +24,7 @@ DAMAGED = "damaged"
 
 _FILES = re.compile(
     r"(best_skill|skill_v\d{4}|candidate_skill)\.md|events\.jsonl|config\.yaml|ledger\.csv"
-    r"|(run|history|summary|trackers|split_manifest|results|dropped_replies|merged_patch|ranked_edits|edit_apply_report|memorised"
+    r"|(run|run_card|history|summary|trackers|split_manifest|results|dropped_replies|merged_patch|ranked_edits|edit_apply_report|memorised"
     r"|step_record|slow_result|comparison_pairs|meta_skill_result|appendix_notes|lr_decision|rewrite_result"
     r"|patch_\d{3}_[a-z]+)\.json"
 )
@@ -55,7 +55,7 @@ LOG, INDEX = "-wal", "-shm"
 _BESIDE = (LOG, INDEX, "-journal")
 """What the names of the files end in that a database keeps beside it."""
 
-_WRITTEN_OVER = ("config.yaml", "split_manifest.json", "run.json", *PLAYED)
+_WRITTEN_OVER = ("config.yaml", "split_manifest.json", "run.json", "run_card.json", *PLAYED)
 
 
 def beside(database: Path, end: str) -> Path:

@@ -27,7 +27,7 @@ def beginning(process: int) -> str:
     """
     told = _told(process)
     try:
-        return f"{_BOOT.read_text('ascii').strip()} {told[_BEGAN]}" if told else ""
+        return f"{_BOOT.read_text('utf-8').strip()} {told[_BEGAN]}" if told else ""
     except (OSError, ValueError):
         return ""
 
@@ -57,7 +57,7 @@ def is_running(process: object, *, began: str) -> bool:
 def _told(process: int) -> list[str]:
     """Return what Linux says of a process, behind its name, which may hold anything; nothing elsewhere."""
     try:
-        words = (_PROCESSES / str(process) / "stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
+        words = (_PROCESSES / str(process) / "stat").read_bytes().rpartition(b")")[2].decode("utf-8").split()
     except (OSError, ValueError):
         return []
     return words if len(words) > _BEGAN else []

@@ -52,6 +52,9 @@ class Run(RunServices):
         evidence: What was recorded.
         events: The event log.
         accounts: What was used and paid.
+
+    Attributes:
+        card: The run card.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class Run(RunServices):
         super().__init__(setup, models=models, evidence=evidence, events=events, accounts=accounts)
         self.directory = directory
         self.seed_skill = setup.seed_skill
-        self._card = run_card(setup, models)
+        self.card = run_card(setup, models)
         self.shared = shared_by(evidence)
         self._evidence = evidence
         self._views = Views(directory)
@@ -219,7 +222,7 @@ class Run(RunServices):
         """Write the end of a training that stopped early; None where not even the baseline was measured."""
         message = early_message(ended, error)
         if self._state is None:
-            value = early_summary(ended, message, card=self._card)
+            value = early_summary(ended, message, card=self.card)
             self._write_end(value)
             self.emit(RunEnded(ended.value, message, value))
             return None
@@ -255,7 +258,7 @@ class Run(RunServices):
             state,
             ended,
             message,
-            card=self._card,
+            card=self.card,
             stopped_early=self.stop_reason(state),
             records=self._views.records,
             rows=self._accounts.used.rows(),

@@ -21,6 +21,8 @@ from skillopt.types import Rollout
 
 SCHEMA_VERSION = 1
 
+CARD_NAME = "run_card.json"
+
 
 def summary(
     config: Config,
@@ -42,7 +44,7 @@ def summary(
         state: Where training ended.
         ended: How it ended.
         message: Why, or what to do.
-        card: Models and settings by role, data digests, prompts digest, versions.
+        card: The run card.
         stopped_early: Why it ended before its last step, in words; "" where it did not.
         records: The entries of history.json.
         rows: What was used of both models.
@@ -148,7 +150,10 @@ def _epoch(records: Sequence[Record], epoch: int) -> Record:
 
 
 def run_card(setup: Setup, models: Models) -> dict[str, object]:
-    """What is needed to repeat the run, and to know what its numbers speak of."""
+    """What is needed to repeat the run, and to know what its numbers speak of: `run_card.json`, from its beginning.
+
+    Models and settings by role, data digests, prompts digest, versions.
+    """
     config = setup.config
     return {
         "simulated": simulated(config),

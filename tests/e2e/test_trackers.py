@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import socket
 import sys
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,7 @@ from skillopt.api import train
 from skillopt.errors import MissingDependencyError
 from skillopt.events import Event, Warned
 from skillopt.run.outcome import EndState, Outcome
+from skillopt.run.recovery import recover
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # What libraries warn themselves and each other of.
 
@@ -230,3 +232,39 @@ def test_what_the_commands_print_is_their_own(tmp_path: Path) -> None:
     assert [line for line in said.splitlines() if "event" not in json.loads(line)] == []
     assert in_tensorboard(tmp_path / "run" / "tensorboard").words["end 1"].startswith("- state: ")
     assert list((tmp_path / "trackio").iterdir())
+
+
+async def test_a_move_a_copy_a_fork_and_a_recovery_leave_each_run_of_a_tracker_with_each_step_once(
+    tmp_path: Path, elsewhere: Path
+) -> None:
+    uri, boards = mlflow_store(tmp_path), tmp_path / "boards"
+    trackers = {"mlflow": {"tracking_uri": uri}, "tensorboard": {"log_dir": str(boards)}}
+    config = write_run(tmp_path, settings={"trackers": {"wait": 120.0, **trackers}, "train.num_epochs": 1})
+    await start(config, "limits.calls=40")
+    moved, copy, fork = tmp_path / "moved", tmp_path / "copy", tmp_path / "fork"
+    first = runs_of(tmp_path / "run")
+    (tmp_path / "run").rename(moved)
+    await start(moved / "config.yaml")  # Up to the same limit: there is nothing to tell.
+    shutil.copytree(moved, copy)
+    await start(moved / "config.yaml", "limits.calls=null")
+    evidence = bytearray((moved / "evidence.sqlite").read_bytes())
+    for at in range(len(evidence) // 2, len(evidence) // 2 + 4096):
+        evidence[at] = 0
+    (moved / "evidence.sqlite").write_bytes(evidence)
+    assert recover(moved).aside is not None
+    for one in (moved, copy):
+        assert (await start(one / "config.yaml", "limits.calls=null"))[1] == []
+    await train(copy / "config.yaml", fork=fork)
+    runs = [runs_of(directory) for directory in (moved, copy, fork)]
+    assert runs[0] == first
+    for name in trackers:
+        assert len({one[name] for one in runs}) == 3, name
+    for directory, one in zip((moved, copy, fork), runs, strict=True):
+        steps = [record["step"] for record in read_json(directory / "history.json")]
+        for found in (in_mlflow(uri, one["mlflow"]), in_tensorboard(boards / one["tensorboard"])):
+            assert [step for step, _ in found.steps["scores/best"]] == steps
+
+
+def runs_of(directory: Path) -> dict[str, str]:
+    """The run of each tracker that a run directory notes."""
+    return {name: note["run"] for name, note in read_json(directory / "trackers.json").items()}

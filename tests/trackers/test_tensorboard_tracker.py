@@ -61,5 +61,17 @@ def test_a_run_that_begins_anew_takes_the_place_of_what_was_there(run: Path) -> 
     assert in_tensorboard(run / "tensorboard").steps["scores/best"] == [(0, 0.25), (1, 0.5)]
 
 
+def test_below_a_directory_of_all_runs_each_run_has_one_of_its_own_whatever_it_is_called(
+    run: Path, tmp_path: Path
+) -> None:
+    settings = TensorboardSettings(log_dir=str(tmp_path / "boards"))
+    names = [tell(run, settings).run for _ in range(3)]
+    assert names == ["run", "run-2", "run-3"]
+    assert tell(run, settings, "run-2", told=2) == Opened("run-2", known=True)
+    for strange in ("../run", "", ".", "gone"):
+        assert not tell(run, settings, strange, told=2).known
+    assert in_tensorboard(tmp_path / "boards" / "run-2").steps["scores/best"] == [(0, 0.25), (1, 0.5)]
+
+
 def test_a_run_whose_files_are_gone_begins_anew(run: Path) -> None:
     assert not tell(run, TensorboardSettings(), "tensorboard", told=1).known

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,8 @@ class TensorboardTracker(Tracker):
         """Begin a new event file beside those that are there; the settings go into the first one."""
         from tensorboardX import SummaryWriter
 
-        named = self._settings.log_dir
-        directory = start.directory / "tensorboard" if named is None else Path(named) / start.name
-        earlier = len(list(directory.glob("events.out.tfevents.*")))
+        directory = self._directory(start, known)
+        earlier = _files(directory)
         goes_on = known is not None and earlier > 0
         # A reader drops what earlier files have of steps that come again. By the library's own name two files of one
         # second would be one.
@@ -50,6 +50,16 @@ class TensorboardTracker(Tracker):
         if start.simulated:
             self._writer.add_text("simulated", simulated_notice(), 0)
         return Opened(directory.name, known=goes_on)
+
+    def _directory(self, start: Start, known: str | None) -> Path:
+        """Return where the files lie; among those of other runs in a directory that nobody else writes into."""
+        if self._settings.log_dir is None:
+            return start.directory / "tensorboard"
+        all_runs = Path(self._settings.log_dir)
+        if known is not None and known == Path(known).name and _files(all_runs / known):
+            return all_runs / known  # The run directory may have another name by now.
+        names = chain([start.name], (f"{start.name}-{number}" for number in count(2)))
+        return next(all_runs / name for name in names if not _files(all_runs / name))
 
     def log(self, point: Point) -> None:
         """Write the numbers of a step."""
@@ -92,6 +102,10 @@ class TensorboardTracker(Tracker):
         file = self._opened.file_writer
         assert file is not None, "the file is open"
         file.add_summary(messages.Summary(value=[value]), step)
+
+
+def _files(directory: Path) -> int:
+    return len(list(directory.glob("events.out.tfevents.*")))
 
 
 def _cell(text: str) -> str:

@@ -66,11 +66,13 @@ async def test_a_training_ends_with_its_picture_unless_the_setting_picture_is_fa
         if isinstance(event, RunEnded):
             there.append((tmp_path / "run" / PICTURE_NAME).read_bytes().startswith(b"\x89PNG"))
 
-    await train(loaded, subscribers=[look])
+    drawn = await train(loaded, subscribers=[look])
+    assert drawn.picture == tmp_path / "run" / PICTURE_NAME
     assert there == [True], "those who are told of the end find it"
     first = (tmp_path / "run" / PICTURE_NAME).read_bytes()
     (tmp_path / "run" / PICTURE_NAME).unlink()
-    await train(load_config(write_run(tmp_path), ["train.num_epochs=1", "report.picture=false"]))
+    undrawn = await train(load_config(write_run(tmp_path), ["train.num_epochs=1", "report.picture=false"]))
+    assert undrawn.picture is None and undrawn == drawn
     assert not (tmp_path / "run" / PICTURE_NAME).exists(), "and it is the same run, whatever it draws"
     await train(loaded)
     assert (tmp_path / "run" / PICTURE_NAME).read_bytes() == first, "the same records are the same picture"
@@ -81,7 +83,7 @@ async def test_a_picture_that_cannot_be_drawn_is_one_warning(tmp_path: Path) -> 
     (tmp_path / "run" / PICTURE_NAME).mkdir(parents=True)
     told: list[Event] = []
     outcome = await train(loaded, subscribers=[told.append])
-    assert outcome.state is EndState.IMPROVED
+    assert (outcome.state, outcome.picture) == (EndState.IMPROVED, None)
     warnings = [event.message for event in told if isinstance(event, Warned)]
     assert [message.partition(":")[0] for message in warnings if "png" in message] == [
         f"{PICTURE_NAME} could not be drawn"

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.disk import OpenedFile, another_directory, check_regular, is_refusal, refusal, refused
+from skillopt.disk import (
+    _BAD_NAMES,  # pyright: ignore[reportPrivateUsage]
+    _REMEDIES,  # pyright: ignore[reportPrivateUsage]
+    OpenedFile,
+    another_directory,
+    check_regular,
+    is_refusal,
+    refusal,
+    refused,
+)
 from skillopt.errors import RunDirectoryError
 
 
@@ -33,6 +42,24 @@ def test_each_kind_of_refusal_says_what_to_do(number: int, advice: str) -> None:
     assert is_refusal(error)
     assert told.message == f"runs/a/history.json cannot be written: {os.strerror(number)}"
     assert advice in told.hint
+
+
+NUMBERS = sorted({*_REMEDIES, *_BAD_NAMES, 0})
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_place_that_a_person_named_may_be_named_anew_and_nothing_goes_on_there(number: int) -> None:
+    told = refusal(OSError(number, "no"), "reports/first.html cannot be written", place="--out")
+    assert told.hint.endswith("(--out).")
+    assert "name a shorter one" in told.hint or "name another place" in told.hint
+    for word in ("recorded", "same command", "env.out_root", "that was there"):
+        assert word not in told.hint
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_only_what_records_goes_on_with_what_was_recorded(number: int) -> None:
+    assert "recorded" not in refusal(OSError(number, "no"), "x cannot be read", recorded=False).hint
+    assert ("recorded" in refusal(OSError(number, "no"), "x cannot be read").hint) == (number not in _BAD_NAMES)
 
 
 def test_an_error_that_nobody_foresaw_is_still_said() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -80,7 +80,7 @@ async def train(
         if illustrator.problem:
             with suppress(SkillOptError):  # The log cannot be written either, and the end is on disk.
                 run.warn(illustrator.problem)
-        return outcome
+        return replace(outcome, picture=illustrator.picture)
 
 
 async def _train_or_stop(run: Run) -> Outcome:

@@ -16,51 +16,73 @@ from typing import Self
 from skillopt.errors import RunDirectoryError
 
 _GO_ON = "then run the same command again: it goes on with what was recorded."
+_AGAIN = "then run the same command again."
 
-_ROOM = f"Make room on the disk (or raise the quota or size limit), {_GO_ON}"
-_PERMISSION = f"Give yourself write permission there (a mounted disk may be read-only), {_GO_ON}"
-_FILE_IN_THE_WAY = f"A file stands where a directory should be, or the other way round: move it away, {_GO_ON}"
-_TOO_MANY_FILES = f"Raise the limit of open files (`ulimit -n`) or lower model.ROLE.concurrency, {_GO_ON}"
+_ROOM = "Make room on the disk (or raise the quota or size limit)"
+_PERMISSION = "Give yourself write permission there (a mounted disk may be read-only)"
+_FILE_IN_THE_WAY = "A file stands where a directory should be, or the other way round: move it away"
+_TOO_MANY_FILES = "Raise the limit of open files (`ulimit -n`) or lower model.ROLE.concurrency"
 
-_ADVICE: Mapping[int, str] = {
+_REMEDIES: Mapping[int, str] = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
     errno.EFBIG: _ROOM,
     errno.EACCES: _PERMISSION,
     errno.EPERM: _PERMISSION,
     errno.EROFS: _PERMISSION,
-    errno.ENOENT: f"A directory is missing that was there: was it moved or removed? Put it back, {_GO_ON}",
+    errno.ENOENT: "A directory is missing that was there: was it moved or removed? Put it back",
     errno.EEXIST: _FILE_IN_THE_WAY,
     errno.ENOTDIR: _FILE_IN_THE_WAY,
     errno.EISDIR: _FILE_IN_THE_WAY,
-    errno.ENAMETOOLONG: "The path is longer than the system allows: name a shorter one (env.out_root, or --out).",
-    errno.ELOOP: "Symbolic links lead round in a circle there: mend them, or name another directory.",
     errno.EMFILE: _TOO_MANY_FILES,
     errno.ENFILE: _TOO_MANY_FILES,
-    errno.EIO: f"The disk failed: check it (and its connection, if it is a network disk), {_GO_ON}",
-    errno.ESTALE: f"The network disk lost the file: mount it again, {_GO_ON}",
+    errno.EIO: "The disk failed: check it (and its connection, if it is a network disk)",
+    errno.ESTALE: "The network disk lost the file: mount it again",
 }
-_OTHER = f"Mend that, {_GO_ON}"
+_BAD_NAMES: Mapping[int, str] = {
+    errno.ENAMETOOLONG: "The path is longer than the system allows: name a shorter one",
+    errno.ELOOP: "Symbolic links lead round in a circle there: mend them, or name another place",
+}
+"""What another try at the same place cannot mend."""
+_OTHER = "Mend that"
 
 
 def is_refusal(error: OSError) -> bool:
     """Whether an error is one that the disk, its permissions or the system's limits explain."""
-    return error.errno in _ADVICE
+    return error.errno in _REMEDIES or error.errno in _BAD_NAMES
 
 
-def refusal(error: OSError, what: str) -> RunDirectoryError:
+def refusal(error: OSError, what: str, *, place: str = "", recorded: bool = True) -> RunDirectoryError:
     """Return the error for a person.
 
     Args:
         error: The system's.
         what: What could not be done, with the path, such as "runs/a/history.json cannot be written".
+        place: What a person names the place by, such as `--out`, where another one would do as well; "" for a file of a
+            run that has begun, which stays where it is.
+        recorded: Whether the same command goes on with what it recorded.
     """
-    return RunDirectoryError(f"{what}: {error.strerror or error}", hint=_ADVICE.get(error.errno or 0, _OTHER))
+    return RunDirectoryError(
+        f"{what}: {error.strerror or error}", hint=_advice(error.errno or 0, place, recorded=recorded)
+    )
+
+
+def _advice(number: int, place: str, *, recorded: bool) -> str:
+    if number in _BAD_NAMES:
+        return f"{_BAD_NAMES[number]} ({place or 'env.out_root, or --out'})."
+    if place and number == errno.ENOENT:
+        return f"A directory of that path is missing and cannot be made: name another place ({place})."
+    remedy = _REMEDIES.get(number, _OTHER)
+    return f"{remedy}, or name another place ({place})." if place else f"{remedy}, {_GO_ON if recorded else _AGAIN}"
 
 
 @contextmanager
-def refused(what: str) -> Generator[None]:
+def refused(what: str, *, place: str = "") -> Generator[None]:
     """Turn what the system refuses in the block into an error for a person.
+
+    Args:
+        what: What could not be done, with the path.
+        place: What a person names the place by, where another one would do as well.
 
     Raises:
         RunDirectoryError: In place of any `OSError`.
@@ -68,7 +90,7 @@ def refused(what: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        raise refusal(error, what) from error
+        raise refusal(error, what, place=place) from error
 
 
 def check_regular(path: Path) -> None:

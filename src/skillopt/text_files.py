@@ -38,7 +38,7 @@ _MOVING = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 _PARTIAL_NAME = re.compile(r"\.[0-9a-f]{16}\.partial")
 
 
-def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> None:
+def write_text_atomically(path: Path, text: str, *, durable: bool = True, place: str = "") -> None:
     r"""Write a file so that a reader, or the next start after a crash, finds the old text or the new one, never half.
 
     Missing parent directories are made, but for one that is worked in (`never_made_anew`). Line ends are written as
@@ -51,15 +51,16 @@ def write_text_atomically(path: Path, text: str, *, durable: bool = True) -> Non
         text: What it shall hold.
         durable: Whether the text is on disk when this returns, whatever happens to the machine. Waiting for the disk
             takes milliseconds a file: too long for the many small pages of a run that can be made again at any time.
+        place: What a person names the place by, such as `--out`, for an error's advice; "" for a file of a run.
 
     Raises:
         RunDirectoryError: If the file cannot be written, with the path and the system's reason, or if the directory
             that is worked in was moved or removed.
     """
-    write_bytes_atomically(path, text.encode("utf-8", "backslashreplace"), durable=durable)
+    write_bytes_atomically(path, text.encode("utf-8", "backslashreplace"), durable=durable, place=place)
 
 
-def write_bytes_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
+def write_bytes_atomically(path: Path, content: bytes, *, durable: bool = True, place: str = "") -> None:
     """Write a file of bytes, such as a picture, whole or not at all; `write_text_atomically` says how.
 
     Raises:
@@ -75,7 +76,7 @@ def write_bytes_atomically(path: Path, content: bytes, *, durable: bool = True) 
         return
     # In the same directory, since a rename is atomic only within a file system.
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
-    with refused(f"{path} cannot be written"):
+    with refused(f"{path} cannot be written", place=place):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with partial.open("xb") as file:

@@ -81,8 +81,14 @@ def test_whoever_is_where_the_run_is_reads_short_paths(
     assert str(finished.directory) not in said
 
 
-def test_a_picture_that_is_not_there_is_not_named(finished: Finished) -> None:
-    assert "Picture:" not in finished.said[1]
+def test_a_picture_that_this_start_did_not_draw_is_not_named(command: Command, tmp_path: Path) -> None:
+    """One of an earlier start shows other numbers."""
+    config = write_tiny_run(tmp_path / "a run", report__picture=False)
+    picture = tmp_path / "a run" / "run" / "training_dashboard.png"
+    assert "Picture:" not in command("train", config)[1]
+    picture.write_bytes(b"of an earlier start")
+    assert "Picture:" not in command("train", config)[1]
+    assert picture.read_bytes() == b"of an earlier start"
 
 
 def test_what_the_run_used_is_shown_by_role(finished: Finished) -> None:

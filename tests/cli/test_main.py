@@ -113,7 +113,49 @@ def test_what_the_system_refuses_is_a_message_and_no_traceback(capsys: pytest.Ca
     assert run([], raising(PermissionError(errno.EACCES, "Permission denied", "some/file"))) == 1
     message, advice = capsys.readouterr().err.splitlines()
     assert message == "error: some/file: Permission denied"
-    assert "write permission" in advice
+    assert "write permission" in advice and "what was recorded" in advice
+
+
+def test_a_command_that_records_nothing_is_not_said_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    assert run(["init", "."]) == 1
+    assert capsys.readouterr().err.endswith("then run the same command again.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (("train", "CONFIG", "env.out_root=taken/run"), "env.out_root"),
+        (("train", "CONFIG", "--fork", "taken/run"), "--fork"),
+        (("eval", "CONFIG", "--out", "taken/eval"), "--out"),
+        (("noise", "CONFIG", "--out", "taken/noise"), "--out"),
+        (("report", "RUN", "--out", "taken/report.html"), "--out"),
+        (("init", "taken/start"), "DIRECTORY"),
+    ],
+)
+def test_a_place_that_cannot_be_is_told_by_what_names_it(
+    command: Command, tmp_path: Path, words: tuple[str, ...], place: str
+) -> None:
+    """Nothing was recorded there that a second try could go on with."""
+    config, run_directory = write_tiny_run(tmp_path), tmp_path / "young"
+    run_directory.mkdir()
+    (run_directory / "events.jsonl").touch()
+    (tmp_path / "taken").touch()
+    if "--fork" in words:
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "evidence.sqlite").touch()
+    named = {"CONFIG": config, "RUN": run_directory}
+    code, _, error = command(*(named.get(word, word) for word in words))
+    assert code == 1
+    message, advice = error.splitlines()
+    assert message.startswith("error: ") and "taken/" in message
+    assert advice.startswith("A file stands where a directory should be")
+    assert advice.endswith(f"or name another place ({place}).")
 
 
 def test_a_system_error_that_says_nothing_of_disks_is_a_fault_of_ours() -> None:

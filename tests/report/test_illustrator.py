@@ -37,7 +37,7 @@ def test_the_picture_is_that_of_the_records(eventful: Path, tmp_path: Path, agai
     files = RunFiles(eventful)
     expected = draw(files.course, ending(files.course, files.summary), simulated=True)
     assert (directory / PICTURE_NAME).read_bytes() == expected
-    assert illustrator.problem == ""
+    assert (illustrator.picture, illustrator.problem) == (directory / PICTURE_NAME, "")
 
 
 def test_a_run_that_ended_before_its_baseline_has_no_picture(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_run_that_ended_before_its_baseline_has_no_picture(tmp_path: Path) -> 
     for event in (STARTED, RunEnded("provider_failed", "", {"state": "provider_failed"})):
         illustrator(event)
     assert list(tmp_path.iterdir()) == []
-    assert illustrator.problem == ""
+    assert (illustrator.picture, illustrator.problem) == (None, "")
 
 
 def test_what_cannot_be_drawn_is_a_problem_and_no_error_and_leaves_no_older_picture(tmp_path: Path) -> None:
@@ -53,5 +53,6 @@ def test_what_cannot_be_drawn_is_a_problem_and_no_error_and_leaves_no_older_pict
     illustrator = Illustrator(tmp_path)
     for event in (STARTED, StepCommitted({"step": 0}), RunEnded("improved", "", {"state": "improved"})):
         illustrator(event)
+    assert illustrator.picture is None
     assert illustrator.problem.startswith(f"{PICTURE_NAME} could not be drawn: KeyError")
     assert not (tmp_path / PICTURE_NAME).exists()

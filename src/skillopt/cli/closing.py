@@ -13,7 +13,6 @@ from skillopt.cli.text_difference import show_text_difference
 from skillopt.models.meter import Spending
 from skillopt.report.end_words import after_the_last_step, difference, ended, shown_scores
 from skillopt.report.live_words import price_words
-from skillopt.report.picture import PICTURE_NAME
 from skillopt.report.run_files import RunFiles
 from skillopt.report.worth import judged
 from skillopt.run.outcome import Outcome
@@ -38,7 +37,7 @@ def show_outcome(outcome: Outcome) -> None:
     _show_usage(summary["total_usage"])
     _show_bill(outcome.bill)
     _show_fork(summary.get("fork"))
-    _show_places(outcome.directory)
+    _show_places(outcome)
 
 
 def show_scores(summary: Mapping[str, Any]) -> None:
@@ -114,7 +113,8 @@ def _show_spending(name: str, spent: Spending) -> None:
     say(f"{name:<17}{counted(usage.calls, 'call')}, {tokens}, {price_words(spent.dollars)}")
 
 
-def _show_places(directory: Path) -> None:
+def _show_places(outcome: Outcome) -> None:
+    directory = outcome.directory
     best, seed = directory / "best_skill.md", directory / "skills" / "skill_v0000.md"
     for name, path in (
         ("Best skill:", best),
@@ -124,8 +124,8 @@ def _show_places(directory: Path) -> None:
     ):
         if path.exists():  # A training that stopped before its first step has no steps.
             say_unbroken(f"{name:<17}{plain(from_here(path))}")
-    if (directory / PICTURE_NAME).is_file():
-        say_unbroken(f"{'Picture:':<17}{plain(from_here(directory / PICTURE_NAME))}")
+    if outcome.picture is not None:  # One that an earlier start drew shows other numbers.
+        say_unbroken(f"{'Picture:':<17}{plain(from_here(outcome.picture))}")
     say(
         "To see what each step did, the tasks it fixed and broke, and what limits the result, on a page, here, or live:"
     )

@@ -64,7 +64,7 @@ def init(
     from skillopt.cli.terminal import say, say_unbroken
 
     for name, text in files.items():
-        write_text_atomically(directory / name, text)
+        write_text_atomically(directory / name, text, place="DIRECTORY")
         say_unbroken(f"wrote {plain(str(directory / name))}")
     config = plain(shlex.quote(str(directory / "config.yaml")))
     say("\nNext:")

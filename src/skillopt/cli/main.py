@@ -23,6 +23,9 @@ from skillopt.disk import is_refusal, refusal
 from skillopt.errors import Interrupted, LimitReached, MeasurementError, ModelError, SkillOptError, UsageError
 from skillopt.text_files import plain
 
+_RECORDING = frozenset({"train", "eval", "noise"})
+"""The commands that go on with what they recorded."""
+
 
 def _new_app(**more: Any) -> typer.Typer:
     return typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **more)
@@ -117,7 +120,8 @@ def _run(arguments: Sequence[str], application: typer.Typer, program: str) -> in
     except OSError as error:
         if not is_refusal(error):
             raise
-        return _report(refusal(error, str(error.filename or "the system refused something")))
+        records = application is not app or not _RECORDING.isdisjoint(words[:1])
+        return _report(refusal(error, str(error.filename or "the system refused something"), recorded=records))
     except KeyboardInterrupt:
         result = INTERRUPTED
     if result == INTERRUPTED:

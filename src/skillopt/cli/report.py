@@ -54,7 +54,7 @@ def report(
     files = RunFiles(run)
     shown = report_page(files)
     path = run / REPORT_NAME if out is None else out
-    write_text_atomically(path, render(shown))
+    write_text_atomically(path, render(shown), place="--out")
     if shown.simulated:
         say(simulated_notice())
     say(plain(shown.ending), style="bold")
@@ -65,7 +65,8 @@ def report(
     say_unbroken(f"Page:    {plain(str(path))}")
     if shown.course is not None:
         picture = path.with_name(PICTURE_NAME)
-        write_bytes_atomically(picture, draw(shown.course, shown.ending, simulated=shown.simulated))
+        drawn = draw(shown.course, shown.ending, simulated=shown.simulated)
+        write_bytes_atomically(picture, drawn, place="--out")
         say_unbroken(f"Picture: {plain(str(picture))}")
     if open_page:
         import webbrowser

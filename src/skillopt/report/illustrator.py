@@ -18,12 +18,14 @@ class Illustrator:
         directory: The run directory.
 
     Attributes:
+        picture: What it has drawn last; None where it has drawn nothing, or could not.
         problem: Why there is no picture, in a sentence; "" where nothing went wrong.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._records: dict[object, Record] = {}
+        self.picture: Path | None = None
         self.problem = ""
 
     def __call__(self, event: Event) -> None:
@@ -39,12 +41,14 @@ class Illustrator:
                 pass
 
     def _draw(self, summary: Record) -> None:
-        records = tuple(self._records.values())
+        records, path = tuple(self._records.values()), self._directory / PICTURE_NAME
+        self.picture = None
         try:
             drawn = course(records, name=self._directory.resolve().name)
             picture = draw(drawn, ending(drawn, summary), simulated=bool(summary.get("simulated")))
-            write_bytes_atomically(self._directory / PICTURE_NAME, picture)
+            write_bytes_atomically(path, picture)
+            self.picture = path
         except Exception as error:  # noqa: BLE001 - the seam to the plotting library and the disk: a view ends no training
             self.problem = f"{PICTURE_NAME} could not be drawn: {type(error).__name__}: {error}".partition("\n")[0]
             with suppress(OSError):  # That of an earlier start shows other numbers.
-                (self._directory / PICTURE_NAME).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)

@@ -131,7 +131,8 @@ def opened_evidence(directory: Path, *, command: str, fork: Fork | None = None) 
         check_fork(fork)
     # Ahead of the evidence, which a newer version may have written too.
     check_formats(directory)
-    with refused(f"{directory} cannot be made"):
+    place = "--fork" if fork is not None else "env.out_root" if command == "train" else "--out"
+    with refused(f"{directory} cannot be made", place=place):
         directory.mkdir(parents=True, exist_ok=True)
     refuse_foreign_files(directory)
     with locked(directory, command=command):

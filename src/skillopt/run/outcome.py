@@ -162,6 +162,7 @@ class Outcome:
         summary: What summary.json holds.
         bill: What all starts of the run paid for each role, replies that were of no use among it. It says how the run
             went and not what came of it, so two outcomes may be equal without it.
+        picture: The picture that this start drew; None with `report.picture: false`, or where it could not be drawn.
     """
 
     state: EndState
@@ -170,3 +171,4 @@ class Outcome:
     best_skill: Skill
     summary: dict[str, Any]
     bill: Mapping[Role, Spending] = field(default_factory=dict[Role, Spending], compare=False)
+    picture: Path | None = field(default=None, compare=False)

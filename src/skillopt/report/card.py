@@ -30,7 +30,7 @@ def is_simulated(files: RunFiles) -> bool:
 def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
     summary = files.summary or {}
     for name in ("skillopt_version", "state", "exit_code", "identity_digest", "prompts_digest", "seed_skill_hash",
-                 "best_skill_hash", "best_step", "stopped_early"):  # fmt: skip
+                 "best_skill_hash", "best_step", "best_origin", "stopped_early"):  # fmt: skip
         if summary.get(name) is not None:
             yield name, str(summary[name])
     for split in ("selection", "test"):

@@ -46,6 +46,14 @@ def test_the_best_skill_is_counted_from_the_passes_it_was_measured_in() -> None:
     assert found == ["  current  27/30 (90.0 ", "  best     82/90 (91.1 "]
 
 
+def test_the_best_skill_is_named_by_what_made_it_where_there_is_room() -> None:
+    run = known(committed(1, best_step=5, best_origin="slow_update_epoch_01"))
+    for width in range(30, 80):
+        lines = plain_lines(run, Window(width, 40))
+        assert max(map(len, lines)) <= width
+        assert any("slow update after epoch 1" in line for line in lines) == (width >= 55)
+
+
 def test_the_six_stages_stand_in_their_order_each_as_far_as_it_is() -> None:
     """Below them the scores and how they came there, the spending, what is left of each limit, and the time."""
     assert plain_lines(known(*STEP), now=113.0) == [

@@ -17,6 +17,7 @@ from skillopt.events import StepCommitted
 from skillopt.report.page import findings_of
 from skillopt.report.run_files import RunFiles
 from skillopt.report.worth import worth
+from skillopt.text_files import write_json_atomically
 
 
 def test_it_says_the_end_the_scores_and_each_step_in_a_line(
@@ -35,6 +36,15 @@ def test_it_says_the_end_the_scores_and_each_step_in_a_line(
     for record in records:
         assert headline(StepCommitted(record)) in said.splitlines()
     assert f"--step {summary['best_step'] or len(records) - 1} --edit K" in said
+
+
+def test_the_step_that_leads_on_is_that_of_the_skill_chosen_in_the_end(
+    finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(finished.directory, tmp_path / "copy")
+    write_json_atomically(copy / "summary.json", {**read_json(copy / "summary.json"), "best_step": 2})
+    show_run(RunFiles(copy))
+    assert f"{copy} --step 2 --task ID" in capsys.readouterr().out
 
 
 def test_what_limits_the_result_is_said(eventful: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -69,6 +70,28 @@ def test_without_records_every_version_is_there(eventful: Path, tmp_path: Path) 
     (copy / "history.json").unlink()
     page = page_of(open_site(tmp_path), "/runs/copy/skills")
     assert "Versions 1 to 9 of 9" in page.text
+
+
+@pytest.mark.parametrize("chosen", ["by the gate", "the seed", "another"])
+def test_the_best_version_is_the_one_that_was_chosen_in_the_end(eventful: Path, tmp_path: Path, chosen: str) -> None:
+    """It may be a skill that the gate rejected and fresh passes chose: then none of the versions."""
+    copy = shutil.copytree(eventful, tmp_path / "run")
+    records, summary = read_json(copy / "history.json"), read_json(copy / "summary.json")
+    rejected = next(one for one in records if one["action"] == "reject")
+    rejected |= {"candidate_gate_score": 0.5, "candidate_hash": "another"}
+    write_json_atomically(copy / "history.json", records)
+    last = {
+        "by the gate": {},
+        "the seed": {"best_step": 0},
+        "another": {
+            "best_skill_hash": "another",
+            "final": {"finalists": [{"step": 1, "gate_score": 0.5, "fresh_score": 0.5}]},
+        },
+    }[chosen]
+    write_json_atomically(copy / "summary.json", {**summary, "final": None, **last})
+    page = page_of(open_site(tmp_path), "/runs/run/skills")
+    found = re.findall(r"(After step \d+|The seed) best", " ".join(page.text.split()))
+    assert found == {"by the gate": ["After step 8"], "the seed": ["The seed"], "another": []}[chosen]
 
 
 @pytest.mark.parametrize("query", ["from=99", "to=-1", "from=best&to=worst", "from=../best_skill"])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from skillopt.report.end_words import after_the_last_step, difference, ended, shown_scores
+import pytest
+
+from skillopt.report.end_words import after_the_last_step, difference, ended, made_by, shown_scores
 
 
 def scores(solved: int, unmeasured: int = 0) -> dict[str, Any]:
@@ -33,6 +35,35 @@ def test_test_tasks_that_are_missing_leave_a_difference_over_the_others() -> Non
     assert difference(summary, "test") == "+0.0 points on 1 task"
     assert difference({**summary, "test": {"seed": scores(1), "best": scores(2)}}, "test") == "+0.0 points"
     assert difference({**summary, "test_delta_hard": None}, "test") == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("origin", "step", "words"),
+    [
+        ("slow_update_epoch_02", 10, "slow update after epoch 2"),
+        ("step_0010", 10, "step 10"),
+        ("initial_skill", 0, "the seed"),
+        ("", 0, "the seed"),
+        ("", 10, "step 10"),
+        ("", None, "not recorded"),
+        ("<b>", None, "not recorded"),
+    ],
+)
+def test_what_made_a_skill_has_a_name_of_its_own(origin: str, step: int | None, words: str) -> None:
+    assert made_by(origin, step=step) == words
+
+
+def test_a_step_and_the_slow_update_after_it_are_two_finalists() -> None:
+    finalists = [
+        {"step": 10, "origin": "step_0010", "fresh_score": 0.5, "gate_score": 0.5},
+        {"step": 10, "origin": "slow_update_epoch_02", "fresh_score": 0.75, "gate_score": 0.5},
+    ]
+    summary = {"final": {"finalists": finalists}, "best_step": 10, "best_origin": "slow_update_epoch_02"}
+    (told,) = after_the_last_step(summary)
+    assert told == (
+        "Best skill: slow update after epoch 2, chosen by fresh passes among step 10 50.0 % (at the gate 50.0 %), "
+        "slow update after epoch 2 75.0 % (at the gate 50.0 %)"
+    )
 
 
 def test_fresh_passes_stand_beside_what_the_gate_measured() -> None:

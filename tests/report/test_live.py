@@ -42,6 +42,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return asyncio.run(train(config)).directory
 
 
+def test_a_best_skill_that_was_chosen_after_the_last_step_is_the_best_one() -> None:
+    chosen = {"best_gate_score": 0.9, "best_gate_solved": 27, "best_gate_n": 30, "best_step": 10}
+    end = RunEnded("improved", "", {**chosen, "best_origin": "slow_update_epoch_02"})
+    standing = after(started(), committed(0), committed(1), end).standing
+    assert standing is not None
+    assert (standing.best, standing.best_solved, standing.best_n) == (0.9, 27, 30)
+    assert (standing.best_step, standing.best_origin) == (10, "slow_update_epoch_02")
+    assert after(started(), end).standing is None
+    before = after(started(), committed(0), committed(1))
+    assert after(RunEnded("improved", "", chosen), known=before).standing == before.standing
+
+
 def test_what_is_known_of_a_finished_run_is_what_its_files_say(run: Path) -> None:
     known = after_log(run / "events.jsonl")
     records, summary = read_json(run / "history.json"), read_json(run / "summary.json")

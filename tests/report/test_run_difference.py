@@ -12,6 +12,7 @@ from tests.support.runs import SMALL, read_json, write_run
 
 from skillopt.api import train
 from skillopt.evaluation.statistics import two_sided_p_value
+from skillopt.report.end_words import made_by
 from skillopt.report.run_difference import best_rows, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import write_json_atomically
@@ -41,6 +42,7 @@ def test_what_a_run_came_to_is_told_with_its_counts(eventful: Path, short: Path,
     """F93: scores as k/n; of a run that goes on, what the last record says."""
     for run in (eventful, short):
         summary, told = read_json(run / "summary.json"), standing(RunFiles(run))
+        assert told["best skill made by"] == made_by(summary["best_origin"])
         assert told["end"] == summary["state"] and told["steps"] == str(summary["total_steps"])
         assert told["test, best skill"] == summary["test"]["best"]["shown"]
         assert told["used, target"].startswith(f"{summary['total_usage']['target']['calls']} calls, ")

@@ -55,6 +55,8 @@ def test_seed_and_best_skill_are_compared_on_both_held_out_splits(finished: Fini
     assert selection["best"]["solved"] == history[-1]["val_solved"] == max(record["val_solved"] for record in history)
     assert summary["baseline_selection_hard"] == summary["baseline_gate_score"] == history[0]["best_score"]
     assert summary["best_selection_hard"] == summary["best_gate_score"] == history[-1]["best_score"]
+    assert summary["best_gate_solved"] / summary["best_gate_n"] == summary["best_gate_score"]
+    assert (summary["best_step"], summary["best_origin"]) == (history[-1]["best_step"], history[-1]["best_origin"])
     for name, which in (("test_eval_baseline", "seed"), ("test_eval", "best")):
         rows = read_json(finished.directory / name / "results.json")
         assert test[which]["solved"] == sum(row["hard"] for row in rows)

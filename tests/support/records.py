@@ -44,7 +44,7 @@ def record(step: int, **more: Any) -> dict[str, Any]:
         "val_soft": 0.375,
         "val_passes": {"n": 1, "mean": 0.375, "spread": None},
         "current_origin": "initial_skill",
-        "best_origin": "initial_skill",
+        "best_origin": "step_0003",
         "val_solved": 3,
         "val_n": 8,
         "gate_metric": "hard",

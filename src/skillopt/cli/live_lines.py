@@ -14,6 +14,7 @@ from typing import Final
 from rich.text import Text
 
 from skillopt.cli.edit_lines import cut
+from skillopt.report.end_words import made_by
 from skillopt.report.live_state import LiveRun, Stage
 from skillopt.report.live_words import (
     count_words,
@@ -34,6 +35,8 @@ _MOST_POINTS: Final = 24
 """Steps that a sparkline shows, the last ones."""
 _ROOMY: Final = 50
 """Columns of a window that has room for all there is to say of a score."""
+_BESIDE_SCORES: Final = 16
+"""Columns of such a line that its name, gaps and the shortest sparkline take."""
 _NAME: Final = 9
 """Columns of a stage's name."""
 
@@ -117,16 +120,18 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
     standing = known.standing
     if standing is None:
         return
-    points = known.points[-min(_MOST_POINTS, max(4, window.width - 40)) :]
+    roomy = window.width >= _ROOMY
+    current = score_words(standing.metric, standing.current, standing.current_solved, standing.current_n, roomy=roomy)
+    best = score_words(standing.metric, standing.best, standing.best_solved, standing.best_n, roomy=roomy)
+    maker = f"{best}, {made_by(standing.best_origin, step=standing.best_step)}"
+    if roomy and len(maker) <= window.width - _BESIDE_SCORES:
+        best = maker
+    column = max(24, len(best))
+    points = known.points[-min(_MOST_POINTS, max(4, window.width - column - _BESIDE_SCORES)) :]
     train = [point.train for point in points if point.train is not None]
     series = ([point.current for point in points], [point.best for point in points], train)
     values = [value for one in series for value in one]
     low, high = min(values), max(values)
-    roomy = window.width >= _ROOMY
-    current = score_words(standing.metric, standing.current, standing.current_solved, standing.current_n, roomy=roomy)
-    best = score_words(standing.metric, standing.best, standing.best_solved, standing.best_n, roomy=roomy)
-    if roomy:
-        best = f"{best}, step {standing.best_step}"
     of_train = f"{points[-1].train_solved}/{points[-1].train_tasks} ({percent(train[-1])})" if train else ""
     trained = "train" if points[-1].trained_on == "batch" else "all seen"  # as in the line of a finished step
     yield Text(f"selection ({plain(str(standing.metric))})")
@@ -134,7 +139,7 @@ def _scores(known: LiveRun, window: Window) -> Iterator[Text]:
     for (name, score), one in zip(named, series, strict=True):
         if one:
             row = sparkline(one, low=low, high=high, ascii_only=window.ascii_only)
-            yield Text(f"  {name:<9}{score:<24} {row}" if roomy else f"{name} {score} {row}")
+            yield Text(f"  {name:<9}{score:<{column}} {row}" if roomy else f"{name} {score} {row}")
 
 
 def _spending(known: LiveRun, now: float) -> Iterator[str]:

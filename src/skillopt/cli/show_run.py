@@ -51,7 +51,8 @@ def _show_more(run: RunFiles) -> None:
     """Name the commands that lead on: to the step that made the best skill, or else the last one."""
     if not run.records:
         return
-    step = int(run.last_record.get("best_step") or run.last_record["step"])
+    best: Record = run.last_record if run.summary is None else run.summary
+    step = int(best.get("best_step") or run.last_record["step"])
     files = run.step(step)
     edits = files is not None and files.draw.edits
     say("\nA step, a task of it, an edit of it:" if edits else "\nA step, a task of it:")

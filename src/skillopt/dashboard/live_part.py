@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from skillopt.dashboard.following import Seen
+from skillopt.report.end_words import made_by
 from skillopt.report.live_state import EditLine, LiveRun, Stage
 from skillopt.report.live_words import (
     count_words,
@@ -136,7 +137,7 @@ def _scores(live: LiveRun) -> Iterator[tuple[str, str]]:
     yield "Seed skill", score_words(seed.metric, seed.current, seed.current_solved, seed.current_n)
     yield "Current skill", score_words(standing.metric, standing.current, standing.current_solved, standing.current_n)
     best = score_words(standing.metric, standing.best, standing.best_solved, standing.best_n)
-    yield "Best skill", f"{best}, {f'step {standing.best_step}' if standing.best_step else 'the seed'}"
+    yield "Best skill", f"{best}, {made_by(standing.best_origin, step=standing.best_step)}"
     last = live.points[-1] if live.points else None
     if last is not None and last.train is not None:
         name = "Last training batch" if last.trained_on == "batch" else "Training tasks seen so far"

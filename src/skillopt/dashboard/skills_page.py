@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +13,8 @@ from skillopt.dashboard.numbers import number
 from skillopt.dashboard.rendering import page_number, paged
 from skillopt.dashboard.site import not_found, run_crumbs, run_of
 from skillopt.report.draws import skill_diff
+from skillopt.report.end_words import made_by
+from skillopt.report.gain import best_origin
 from skillopt.report.run_files import RunFiles
 
 _MOST_LINES: Final = 2_000
@@ -30,6 +31,7 @@ class Version:
         score: Its gate score then, 0 to 1; None where no record says it.
         tokens: Its size, estimated; None where no record says it.
         before: The version that it took the place of; None for the seed.
+        best: Whether it is the best skill.
     """
 
     step: int
@@ -37,6 +39,7 @@ class Version:
     score: float | None
     tokens: int | None
     before: int | None
+    best: bool
 
 
 def skills_page(request: Request) -> Response:
@@ -65,7 +68,6 @@ def skills_page(request: Request) -> Response:
         change=skill_diff(old, new, most=_MOST_LINES),
         text=new,
         called=name_in_words,
-        best_step=files.last_record.get("best_step"),
     )
 
 
@@ -90,25 +92,18 @@ def _text(files: RunFiles, name: str) -> str:
 
 def _versions(files: RunFiles) -> Iterator[Version]:
     """Yield the versions that brought something new, as far as the records tell; without records all of them."""
-    origin, before = None, None
+    origin, before, best = None, None, best_origin(files)
     for step in files.skill_versions:
         record = files.record(step)
-        made_by = "" if record is None else str(record["current_origin"])
-        if record is not None and made_by == origin:
+        maker = "" if record is None else str(record["current_origin"])
+        if record is not None and maker == origin:
             continue
         yield Version(
             step,
-            _made_by(made_by),
+            made_by(maker),
             None if record is None else record["current_score"],
             None if record is None else record["skill_tokens"],
             before,
+            bool(maker) and maker == best,
         )
-        origin, before = made_by, step
-
-
-def _made_by(origin: str) -> str:
-    if found := re.fullmatch(r"slow_update_epoch_(\d+)", origin):
-        return f"slow update after epoch {int(found[1])}"
-    if found := re.fullmatch(r"step_(\d+)", origin):
-        return f"step {int(found[1])}"
-    return "the seed" if origin == "initial_skill" else "not recorded"
+        origin, before = maker, step

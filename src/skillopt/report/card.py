@@ -36,7 +36,7 @@ def _told(files: RunFiles) -> Record:
 def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
     told = _told(files)
     for name in ("skillopt_version", "state", "exit_code", "identity_digest", "prompts_digest", "seed_skill_hash",
-                 "best_skill_hash", "best_step", "stopped_early"):  # fmt: skip
+                 "best_skill_hash", "best_step", "best_origin", "stopped_early"):  # fmt: skip
         if told.get(name) is not None:
             yield name, str(told[name])
     for split in ("selection", "test"):

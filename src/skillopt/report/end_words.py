@@ -5,6 +5,7 @@ The terminal and the page say the same of it. Texts of models in it are hostile,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -39,15 +40,29 @@ def difference(summary: Record, split: Literal["selection", "test"]) -> str:
     return f"{100 * delta:+.1f} points" + (f" on {counted(tasks, 'task')}" if missing else "")
 
 
+def made_by(origin: str, *, step: int | None = None) -> str:
+    """Return what made a skill, in words: a slow update stands in the record of its epoch's last step, beside that.
+
+    Args:
+        origin: As records say it (`best_origin`); "" where they are of a time that did not.
+        step: The step that is named where they do not; 0 is the seed.
+    """
+    if found := re.fullmatch(r"slow_update_epoch_(\d+)", origin):
+        return f"slow update after epoch {int(found[1])}"
+    if found := re.fullmatch(r"step_(\d+)", origin):
+        return f"step {int(found[1])}"
+    if origin == "initial_skill" or step == 0:
+        return "the seed"
+    return "not recorded" if step is None else f"step {step}"
+
+
 def after_the_last_step(summary: Record) -> Iterator[str]:
     """Yield which fresh passes chose and measured the best skill after the last step; nothing where none did."""
     final: Record = summary.get("final") or {}
     if final.get("finalists"):
-        scores = ", ".join(
-            f"step {one['step']} {100 * one['fresh_score']:.1f} % (at the gate {100 * one['gate_score']:.1f} %)"
-            for one in final["finalists"]
-        )
-        yield f"Best skill: step {summary['best_step']}, chosen by fresh passes among {scores}"
+        scores = ", ".join(map(_finalist, final["finalists"]))
+        best = made_by(summary.get("best_origin") or "", step=summary["best_step"])
+        yield f"Best skill: {best}, chosen by fresh passes among {scores}"
     best_passes, seed_passes = final.get("passes"), final.get("seed_passes")
     if best_passes and seed_passes:
         fresh, gate = 100 * best_passes["mean"], 100 * summary["best_gate_score"]
@@ -56,3 +71,8 @@ def after_the_last_step(summary: Record) -> Iterator[str]:
         passes = "a fresh pass" if number == 1 else f"{number} fresh passes"
         yield f"Its score on the selection split is that of {passes}: {fresh:.1f} %; at the gate it had {gate:.1f} %."
         yield f"The seed's is that of as many beside them: {seed:.1f} %; its baseline was {baseline:.1f} %."
+
+
+def _finalist(one: Record) -> str:
+    fresh, gate = 100 * one["fresh_score"], 100 * one["gate_score"]
+    return f"{made_by(one.get('origin') or '', step=one['step'])} {fresh:.1f} % (at the gate {gate:.1f} %)"

@@ -33,7 +33,7 @@ def best_rows(run: RunFiles, part: Part) -> Rows:
     """
     if part == "test":
         return run.rollouts("test_eval")
-    return run.rollouts(_FRESH) or run.selection(_best_origin(run))
+    return run.rollouts(_FRESH) or run.selection(best_origin(run))
 
 
 def gained(run: RunFiles, part: Part) -> Flips | None:
@@ -45,12 +45,12 @@ def gained(run: RunFiles, part: Part) -> Flips | None:
         None where one of them was not measured, and where the best skill is the seed.
     """
     before, after = seed_rows(run, part), best_rows(run, part)
-    if not before or not after or _best_origin(run) == "initial_skill":
+    if not before or not after or best_origin(run) == "initial_skill":
         return None
     return flips(before, after, run.metric if part == "val" else Metric("hard"))
 
 
-def _best_origin(run: RunFiles) -> str:
+def best_origin(run: RunFiles) -> str:
     """Return where the best skill came from; with `evaluation.reselect` it may be chosen anew after the last step."""
     summary = run.summary or {}
     final: Record = summary.get("final") or {}

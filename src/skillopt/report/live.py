@@ -61,7 +61,7 @@ def follow(known: LiveRun, event: Event, *, at: float) -> LiveRun:
             warnings = (*known.warnings, event.message)[-KEPT_WARNINGS:]
             return replace(known, warnings=warnings, warned=known.warned + 1)
         case RunEnded():
-            return replace(_settled(known), ended=event)
+            return replace(_settled(known), ended=event, standing=_in_the_end(known.standing, event.summary))
 
 
 def follow_all(known: LiveRun, events: Iterable[tuple[Event, float]]) -> LiveRun:
@@ -138,4 +138,19 @@ def _standing(record: Mapping[str, JsonValue]) -> Standing:
         best_solved=fields["best_solved"],
         best_n=best_count(record),
         best_step=fields["best_step"],
+        best_origin=fields["best_origin"],
+    )
+
+
+def _in_the_end(standing: Standing | None, summary: Mapping[str, Any]) -> Standing | None:
+    """Return how the skills stand where the best one may have been chosen anew after the last step."""
+    if standing is None or summary.get("best_origin") is None:
+        return standing
+    return replace(
+        standing,
+        best=summary["best_gate_score"],
+        best_solved=summary["best_gate_solved"],
+        best_n=summary["best_gate_n"],
+        best_step=summary["best_step"],
+        best_origin=summary["best_origin"],
     )

@@ -78,7 +78,8 @@ class Standing:
         current_n: Of how many that is.
         best_solved: Those that the best skill solved.
         best_n: Of how many that is: the two may have been measured in different numbers of passes.
-        best_step: The step that made the best skill; 0 for the seed.
+        best_step: The step that made the best skill, or that ended the epoch whose slow update did; 0 for the seed.
+        best_origin: Which of them made it, as records say it.
     """
 
     metric: str
@@ -89,6 +90,7 @@ class Standing:
     best_solved: int
     best_n: int
     best_step: int
+    best_origin: str
 
 
 @dataclass(frozen=True, slots=True)

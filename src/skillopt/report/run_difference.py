@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 from skillopt.evaluation.statistics import two_sided_p_value
 from skillopt.report.course import best_count
+from skillopt.report.end_words import made_by
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.gain import Part, best_rows
 from skillopt.report.live_words import price_words
@@ -68,7 +69,7 @@ def standing(run: RunFiles) -> dict[str, str]:
                 scores: Mapping[str, Any] | None = summary[split][skill]
                 if scores is not None:
                     found[f"{split}, {skill} skill"] = str(scores["shown"])
-        found["best skill made by step"] = str(summary["best_step"])
+        found["best skill made by"] = made_by(summary.get("best_origin") or "", step=summary["best_step"])
     elif records:
         last = records[-1]
         found["selection, best skill"] = f"{last['best_solved']}/{best_count(last)}"

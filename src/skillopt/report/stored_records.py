@@ -155,6 +155,7 @@ class _MeasuredPair(Shape):
 
 class _Finalist(Shape):
     step: Count
+    origin: str | None = None
     gate_score: Number
     fresh_score: Number
 
@@ -180,7 +181,10 @@ class _Summary(_Early):
     test_delta_tasks: Count
     baseline_gate_score: Number
     best_gate_score: Number
+    best_gate_solved: Count | None = None
+    best_gate_n: Count | None = None
     best_step: Count
+    best_origin: str | None = None
     best_skill_hash: str
     total_steps: Count
     usage: dict[str, _Usage]

@@ -146,12 +146,12 @@ def standing(evaluation: EvaluationSettings, state: State) -> Record:
         "val_n": current["measured"],
         "gate_metric": str(evaluation.compared),
         "current_score": float(gate_score(state.current.rollouts, evaluation)),
-        "current_origin": _origin(state.current),
+        "current_origin": origin_of(state.current),
         "best_score": float(gate_score(state.best.rollouts, evaluation)),
         "best_solved": best_solved,
         "best_n": best_n,
         "best_step": state.best.step,
-        "best_origin": _origin(state.best),
+        "best_origin": origin_of(state.best),
         "val_passes": pass_scores(evaluation, state.current.rollouts),
         "criteria": criteria_record(state.current.rollouts),
         "skill_len": len(state.current.skill.text),
@@ -255,7 +255,8 @@ def _hard_bound(rollouts: Sequence[Rollout], total: int) -> float:
     return (count + total - measured) / total
 
 
-def _origin(measured: Measured) -> str:
+def origin_of(measured: Measured) -> str:
+    """Return what made a skill, as records say it: the seed, a step, or the slow update of an epoch."""
     if measured.slow_update:
         return f"slow_update_epoch_{measured.slow_update:02d}"
     return f"step_{measured.step:04d}" if measured.step else "initial_skill"

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from skillopt import __version__
 from skillopt.config.schema import Config
 from skillopt.digests import digest
-from skillopt.evaluation.scores import gate_score
+from skillopt.evaluation.scores import gate_score, solved
 from skillopt.models.meter import MeterRow
 from skillopt.prompts import prompts_digest
-from skillopt.run.history import Record, count_actions, pass_scores, split_scores
+from skillopt.run.history import Record, count_actions, origin_of, pass_scores, split_scores
 from skillopt.run.identity import identity, models_identity
 from skillopt.run.models import Models, simulated
 from skillopt.run.outcome import EndState, reported
@@ -56,6 +56,7 @@ def summary(
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
     delta, compared = difference(seed_test, best_test)
+    gate_solved, gate_n = solved(state.best.rollouts)
     return {
         **early_summary(ended, message, card=card),
         "stopped_early": stopped_early or None,
@@ -68,7 +69,10 @@ def summary(
         "selection_delta_hard": best["hard"] - seed["hard"],
         "baseline_gate_score": float(gate_score(state.seed.rollouts, evaluation)),
         "best_gate_score": float(gate_score(state.best.rollouts, evaluation)),
+        "best_gate_solved": gate_solved,
+        "best_gate_n": gate_n,
         "best_step": state.best.step,
+        "best_origin": origin_of(state.best),
         "best_skill_hash": state.best.skill.short_digest,
         "baseline_test_hard": test_seed["hard"] if test_seed else None,
         "baseline_test_soft": test_seed["soft"] if test_seed else None,
@@ -118,6 +122,7 @@ def _final(config: Config, state: State) -> Record | None:
         "finalists": [
             {
                 "step": finalist.step,
+                "origin": origin_of(finalist),
                 "skill_hash": finalist.skill.short_digest,
                 "gate_score": float(gate_score(finalist.rollouts, evaluation)),
                 "fresh_score": pass_scores(evaluation, fresh)["mean"],

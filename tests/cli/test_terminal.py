@@ -92,3 +92,36 @@ def test_a_log_is_as_wide_as_its_reader_says(monkeypatch: pytest.MonkeyPatch) ->
     log_file(monkeypatch)
     monkeypatch.setenv("COLUMNS", "50")
     assert console().width == 50
+
+
+@pytest.mark.parametrize("columns", ["", "0", "-5", "1", "7", "abc", "1e2", "100000", "\N{SUPERSCRIPT TWO}", "9" * 30])
+def test_a_width_that_no_window_has_is_no_width(monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    log = log_file(monkeypatch)
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("LINES", columns)
+    assert console().width == WIDTH_OF_A_LOG
+    say(LONG)
+    say_unbroken(LONG)
+    assert log.getvalue() == f"{LONG}\n{LONG}\n"
+
+
+def test_a_terminal_whose_width_is_told_wrongly_is_asked_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = narrow_terminal(monkeypatch)
+    for name in ("COLUMNS", "LINES"):
+        monkeypatch.setenv(name, "0")
+    say(LONG)
+    assert narrow.getvalue().split() == LONG.split()
+    assert min(console().size) > 0
+
+
+@pytest.mark.parametrize("columns", [8, 12, 20, 40, 110])
+def test_no_cell_of_a_table_is_lost_in_a_narrow_window(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    log = log_file(monkeypatch)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    table = new_table(*"ABCDEFG")
+    table.add_row(*(letter * 9 for letter in "abcdefg"))
+    show_table(table)
+    assert {letter: log.getvalue().count(letter) for letter in "ABCDEFGabcdefg"} == {
+        **dict.fromkeys("ABCDEFG", 1),
+        **dict.fromkeys("abcdefg", 9),
+    }

@@ -15,11 +15,22 @@ from skillopt.cli.streams import is_live
 WIDTH_OF_A_LOG = 110
 """Columns of a table where nobody said how wide the reader's window is: in a log, a file or a pipe."""
 
+_WINDOW = {"COLUMNS": range(8, 10_000), "LINES": range(2, 10_000)}
+"""Sizes that a window can have. What the environment says beyond them, such as 0 or a word, is not known."""
+
+_LEAST_COLUMN = 6
+"""Columns of a window that a column of a table takes at least, with the room beside it."""
+
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console that writes to standard output or standard error, without colour where there is none."""
-    width = None if is_live(stderr=stderr) or "COLUMNS" in os.environ else WIDTH_OF_A_LOG
-    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+    variables = {name: value for name, value in os.environ.items() if name not in _WINDOW or _is_size(name, value)}
+    width = None if is_live(stderr=stderr) or "COLUMNS" in variables else WIDTH_OF_A_LOG
+    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False, _environ=variables)
+
+
+def _is_size(name: str, value: str) -> bool:
+    return value.isdecimal() and len(value) < 10 and int(value) in _WINDOW[name]
 
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:
@@ -55,5 +66,7 @@ def new_table(*columns: str, right: frozenset[str] = frozenset()) -> Table:
 
 
 def show_table(table: Table) -> None:
-    """Print a table."""
-    console().print(table)
+    """Print a table; wider than a window in which a column would have no room at all and be lost."""
+    out = console()
+    out.width = max(out.width, _LEAST_COLUMN * len(table.columns))
+    out.print(table)

@@ -242,3 +242,24 @@ async def test_rollouts_that_could_not_be_measured(open_bench: OpenBench) -> Non
     )
     found = await findings(bench)
     assert "2 rollouts could not be measured" in found["unmeasured"].text
+
+
+async def test_candidates_that_nobody_could_judge_are_told_apart_from_rejected_ones(open_bench: OpenBench) -> None:
+    """F9: the end and the finding name the outage and the way that measures what is missing."""
+    down = True
+
+    def target(request: Any) -> Any:
+        lost = down and rule(4) in request.messages[0].content and request.messages[-1].content == "q6"
+        return TransientModelError("down") if lost else look_up(request)
+
+    settings = {**TWO_STEPS, "evaluation.max_unmeasured": 0.5}
+    bench = open_bench(optimizer=optimizer(reflect=appends(rule(4))), target=target, settings=settings)
+    outcome = await train(bench)
+    assert "skip_unmeasured" in {record["action"] for record in bench.history}
+    assert "none could be judged" in outcome.message and "--fork" in outcome.message
+    (finding,) = [one for one in findings_of(RunFiles(bench.directory)) if one.kind == "unmeasured"]
+    assert "and 2 candidates got no verdict" in finding.text and "--fork" in finding.advice
+    down = False
+    await train(bench)
+    actions = [record["action"] for record in bench.history]  # of both starts
+    assert actions[len(actions) // 2 :] == actions[: len(actions) // 2]

@@ -10,7 +10,7 @@ from tests.support.values import measured, rollout
 
 from skillopt.config.evaluation_settings import EvaluationSettings
 from skillopt.errors import FatalModelError, Interrupted, LimitReached
-from skillopt.run.outcome import EndState, baseline_warning, early_message, end_state, improved
+from skillopt.run.outcome import EndState, baseline_warning, early_message, end_message, end_state, improved
 from skillopt.state import Final, State
 from skillopt.types import Action, Decision
 
@@ -49,6 +49,17 @@ def test_a_run_that_made_nothing_differs_from_one_whose_edits_lost(
 ) -> None:
     """F10: distinct end states; "no improvement" hid them all."""
     assert end_state(decisions(*actions), improved=False, seed_is_perfect=False) is state
+
+
+def test_candidates_that_nobody_could_judge_were_not_rejected() -> None:
+    """F9: what helps is the cause of the outage, and no stronger optimizer."""
+    unjudged = decisions(Action.SKIP_UNMEASURED, Action.SKIP_NO_PATCHES)
+    assert "none could be judged" in end_message(EndState.ALL_REJECTED, unjudged)
+    assert "optimizer" not in end_message(EndState.ALL_REJECTED, unjudged)
+    judged = [*unjudged, *decisions(Action.REJECT)]
+    assert end_message(EndState.ALL_REJECTED, judged) == EndState.ALL_REJECTED.advice
+    for state in set(EndState) - {EndState.ALL_REJECTED}:
+        assert end_message(state, unjudged) == state.advice
 
 
 def test_a_perfect_seed_is_saturated_unless_something_was_better() -> None:

@@ -18,7 +18,7 @@ from skillopt.report.course import Record
 from skillopt.report.flips import Flips
 from skillopt.report.live_words import percent
 from skillopt.run.outcome import NEARLY_PERFECT
-from skillopt.types import SignTest
+from skillopt.types import Action, SignTest
 from skillopt.wording import counted
 
 RARE: Final = 0.05
@@ -123,10 +123,14 @@ def _unmeasured(records: Sequence[Record], summary: Record) -> Finding | None:
     )
     if not missing:
         return None
+    unjudged = sum(record["action"] == Action.SKIP_UNMEASURED for record in _steps(records))
+    told = f", and {counted(unjudged, 'candidate')} got no verdict" if unjudged else ""
     return Finding(
         "unmeasured",
-        f"{counted(missing, 'rollout')} could not be measured (outage, timeout): without a score they taught nothing.",
-        "Look at status and failure in the results.json files; mend the cause and run the same command again.",
+        f"{counted(missing, 'rollout')} could not be measured (outage, timeout): without a score they taught nothing"
+        f"{told}.",
+        "Look at status and failure in the results.json files and mend the cause; --fork DIRECTORY then measures them, "
+        "while the same command goes the same way again.",
     )
 
 

@@ -85,6 +85,13 @@ _ADVICE = {
 }
 
 
+_NONE_WAS_JUDGED = (
+    "Candidates were made and none could be judged, since selection tasks could not be measured; each step's reason "
+    "says how many, and results.json in its selection_eval/ why. Mend the cause and train with --fork DIRECTORY, which "
+    "measures what is missing. The same command would go the same way again."
+)
+
+
 NEARLY_PERFECT = Fraction(95, 100)
 """Above this score of the seed skill there is little left to gain."""
 
@@ -140,8 +147,18 @@ def end_state(
         return EndState.SATURATED
     if not seed_is_best or any(decision.new_best for decision in decisions):
         return EndState.NOT_CONFIRMED
-    tried = (Action.REJECT, Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT, Action.SKIP_UNMEASURED)
+    tried = {*_JUDGED, Action.SKIP_UNMEASURED}
     return EndState.ALL_REJECTED if any(decision.action in tried for decision in decisions) else EndState.NO_CANDIDATES
+
+
+_JUDGED = frozenset({Action.REJECT, Action.ACCEPT, Action.ACCEPT_NEW_BEST, Action.FORCE_ACCEPT})
+
+
+def end_message(ended: EndState, decisions: Sequence[Decision]) -> str:
+    """Return what to do after a training that ran in order; nobody rejected what could not be judged (F9)."""
+    if ended is EndState.ALL_REJECTED and not any(decision.action in _JUDGED for decision in decisions):
+        return _NONE_WAS_JUDGED
+    return ended.advice
 
 
 def early_message(ended: EndState, error: SkillOptError) -> str:

@@ -29,7 +29,7 @@ from skillopt.run.forking import fork_record, shared_by
 from skillopt.run.history import Record, baseline_record, step_record
 from skillopt.run.ledger import ledger
 from skillopt.run.models import ROLES, Models
-from skillopt.run.outcome import EndState, Outcome, baseline_warning, early_message, end_state, improved
+from skillopt.run.outcome import EndState, Outcome, baseline_warning, early_message, end_message, end_state, improved
 from skillopt.run.schedule import scheduled_budget
 from skillopt.run.services import RunServices
 from skillopt.run.setup import Setup
@@ -216,7 +216,9 @@ class Run(RunServices):
         )
         reason = self.stop_reason(state)
         early = f"Ended after step {state.step} of {self.total_steps}: {reason}. " if reason and state.step else ""
-        return self._end(state, ended, early + ended.advice, seed_test=seed_test, best_test=best_test)
+        return self._end(
+            state, ended, early + end_message(ended, self._decisions), seed_test=seed_test, best_test=best_test
+        )
 
     def stop(self, ended: EndState, error: SkillOptError) -> Outcome | None:
         """Write the end of a training that stopped early; None where not even the baseline was measured."""

@@ -73,8 +73,9 @@ def begin(*words: str, cwd: Path) -> subprocess.Popen[bytes] | forked.Heard:
     """Begin `skillopt` in a process of its own, whose outputs are kept."""
     if forked.POSSIBLE:
         return forked.Heard(words, cwd=cwd, environment=clean_environment())
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*SKILLOPT, *words], cwd=cwd, env=clean_environment(), **pipes)
+    return subprocess.Popen(
+        [*SKILLOPT, *words], cwd=cwd, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 @contextmanager

@@ -24,7 +24,7 @@ quickstart-simulated: $(LOCAL)  ## play the whole loop on simulated models in un
 	$(BIN)/skillopt train examples/simulated/config.yaml
 
 test: $(DEV)  ## run all tests; those of the real model run where its weights were fetched
-	$(BIN)/python -m pytest --quiet --numprocesses auto
+	$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal
 
 check: $(DEV)  ## format, lint, types, import contracts, architecture
 	$(BIN)/ruff format --check .

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests.support.bench import open_bench
+from tests.support.eventful import eventful
 
 from skillopt.models.weights import KNOWN, cache_directory
 
-__all__ = ["open_bench"]
+__all__ = ["eventful", "open_bench"]
 
 # The same examples every time: a red test is red for everyone, and no deadline reads the clock of a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)

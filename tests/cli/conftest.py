@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.report.conftest import eventful
 from tests.support.commands import Command, Said
 from tests.support.runs import write_run
 
 from skillopt.cli.main import run
-
-__all__ = ["eventful"]
 
 
 @pytest.fixture(autouse=True)

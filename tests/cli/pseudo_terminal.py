@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.support import forked
 from tests.support.commands import SKILLOPT, clean_environment
 
 
@@ -26,14 +27,16 @@ def on_a_terminal(
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(
-        [*SKILLOPT, *map(str, words)],
-        stdin=subprocess.DEVNULL if typed is None else its,
-        stdout=its,
-        stderr=its,
-        cwd=cwd,
-        env={**clean_environment(), "TERM": "xterm-256color", **(environment or {})},
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    streams = (nothing if typed is None else its, its, its)
+    everything = {**clean_environment(), "TERM": "xterm-256color", **(environment or {})}
+    told = [str(word) for word in words]
+    process = (
+        forked.Process(told, cwd=cwd, environment=everything, streams=streams)
+        if environment is None and forked.POSSIBLE
+        else subprocess.Popen([*SKILLOPT, *told], stdin=streams[0], stdout=its, stderr=its, cwd=cwd, env=everything)
     )
+    os.close(nothing)
     os.close(its)
     if typed is not None:
         os.write(ours, typed.encode())

@@ -9,15 +9,11 @@ from typing import Any, TypeAlias
 
 import pytest
 from starlette.testclient import TestClient
-from tests.report.conftest import eventful
-from tests.support.bench import open_bench
 from tests.support.markup import Page, parsed
 from tests.support.runs import write_run
 
 from skillopt.api import train
 from skillopt.dashboard.app import application
-
-__all__ = ["eventful", "open_bench"]
 
 Visit: TypeAlias = Callable[..., TestClient]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.commands import in_a_process
 from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train
@@ -148,13 +149,11 @@ async def test_the_command_ends_with_its_message_and_exit_code_13(tmp_path: Path
     fault, words = OUTAGES[name]
     async with SimulatedServer(SMALL, weather=lasting(fault)) as server:
         config = write_run(tmp_path, server=server, settings={"model.target.timeout": 0.3})
-        result = await asyncio.to_thread(
-            subprocess.run, [SKILLOPT, "train", config], capture_output=True, text=True, check=False
-        )
-    assert result.returncode == EndState.PROVIDER_FAILED.exit_code == 13
-    assert words in result.stderr
-    assert result.stderr.startswith("error: ")
-    assert "Traceback" not in result.stdout + result.stderr
+        code, said, error = await asyncio.to_thread(in_a_process, "train", config, cwd=tmp_path)
+    assert code == EndState.PROVIDER_FAILED.exit_code == 13
+    assert words in error
+    assert error.startswith("error: ")
+    assert "Traceback" not in said + error
 
 
 async def test_the_command_ends_with_13_too_when_the_baseline_was_measured_before(tmp_path: Path) -> None:

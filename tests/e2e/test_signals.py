@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.commands import SKILLOPT, clean_environment
+from tests.support.commands import SKILLOPT, begin
 from tests.support.runs import SMALL, read_json, views, write_run
 
 from skillopt.api import train
@@ -39,21 +39,15 @@ class AtCall:
 class Command:
     """`skillopt` in a process of its own, in a directory, with what it wrote."""
 
-    def __init__(self, *words: str | Path, cwd: Path, **options: Any) -> None:
-        self.process = subprocess.Popen(
-            [*SKILLOPT, *map(str, words)],
-            cwd=cwd,
-            env=clean_environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
-        )
+    def __init__(self, *words: str | Path, cwd: Path) -> None:
+        self.process = begin(*map(str, words), cwd=cwd)
         self.out = self.err = ""
 
     async def end(self) -> int:
         """Wait until it has ended; return its exit code."""
-        self.out, self.err = await asyncio.to_thread(self.process.communicate)
+        out, err = await asyncio.to_thread(self.process.communicate)
+        self.out, self.err = out.decode("utf-8"), err.decode("utf-8")
+        assert self.process.returncode is not None
         return self.process.returncode
 
     def sends(self, *numbers: int, then: Callable[[], Awaitable[Any]] | None = None) -> Callable[[], Awaitable[None]]:

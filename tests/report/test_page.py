@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.conftest import EVENTFUL
-from tests.support.runs import read_json, write_run
+from tests.support.runs import EVENTFUL, read_json, write_run
 
 from skillopt.api import train
 from skillopt.errors import RunDirectoryError

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.conftest import EVENTFUL
 from tests.support.records import started
-from tests.support.runs import read_json, write_run
+from tests.support.runs import EVENTFUL, read_json, write_run
 
 from skillopt.api import train
 from skillopt.errors import RunDirectoryError

@@ -390,9 +390,9 @@ def test_a_confidence_asks_for_a_sign_test_on_the_tasks_that_changed(confidence:
 def test_an_edit_that_changes_nothing_is_accepted_as_seldom_as_the_confidence_says(
     confidence: float | None, repeats: int
 ) -> None:
-    """F19: 300 times the same skill against itself on 30 tasks that a coin decides, some of them loaded."""
+    """F19: 300 passes of the same skill against itself on 30 tasks that a coin decides, some of them loaded."""
     evaluation = EvaluationSettings(confidence=confidence, repeats=repeats)
-    draw, chances, trials = random.Random(4), [0.1, 0.5, 0.9] * 10, 300
+    draw, chances, trials = random.Random(4), [0.1, 0.5, 0.9] * 10, 300 // repeats
 
     def scores() -> list[int]:
         return [int(draw.random() < chance) for _ in range(repeats) for chance in chances]

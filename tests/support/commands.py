@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tests.support import forked
 from tests.support.runs import write_run
 
 SKILLOPT = (sys.executable, "-c", "from skillopt.cli.main import main; main()")
@@ -51,11 +52,30 @@ def at_server(url: str, **more: Any) -> dict[str, Any]:
 
 
 def in_a_process(*words: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> Said:
-    """Run `skillopt` in a process of its own."""
+    """Run `skillopt` in a process of its own; with an environment of its own, one that is started anew."""
+    if environment is None:
+        process = begin(*map(str, words), cwd=cwd)
+        out, err = process.communicate()
+        assert process.returncode is not None
+        return process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+    return in_a_new_process(*words, cwd=cwd, environment=environment)
+
+
+def in_a_new_process(*words: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> Said:
+    """Run `skillopt` in a process of its own, from the interpreter's start on."""
     result = subprocess.run(
         [*SKILLOPT, *map(str, words)], cwd=cwd, env={**clean_environment(), **(environment or {})}, capture_output=True
     )
     return result.returncode, result.stdout.decode("utf-8", "replace"), result.stderr.decode("utf-8", "replace")
+
+
+def begin(*words: str, cwd: Path) -> subprocess.Popen[bytes] | forked.Heard:
+    """Begin `skillopt` in a process of its own, whose outputs are kept."""
+    if forked.POSSIBLE:
+        return forked.Heard(words, cwd=cwd, environment=clean_environment())
+    return subprocess.Popen(
+        [*SKILLOPT, *words], cwd=cwd, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 @contextmanager

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.report.conftest import eventful
 from tests.support.tracked import keep_apart
-
-__all__ = ["eventful"]
 
 
 @pytest.fixture

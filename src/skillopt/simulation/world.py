@@ -233,11 +233,18 @@ def _draw_wavering(seed: int, asked: tuple[Occurrence, ...]) -> float:
 
 def _draw_rules(seed: int, count: int) -> tuple[Rule, ...]:
     draw = generator(seed, "simulation.rules")
-    codes = draw.sample([f"{a}{b}-{n}" for a in _LETTERS for b in _LETTERS for n in range(10, 100)], count)
+    numbers = draw.sample(range(len(_LETTERS) ** 2 * 90), count)
     return tuple(
-        Rule(code, KINDS[index % len(KINDS)], draw.choice(WORDS), draw.randint(2, 89))
-        for index, code in enumerate(codes)
+        Rule(_code(number), KINDS[index % len(KINDS)], draw.choice(WORDS), draw.randint(2, 89))
+        for index, number in enumerate(numbers)
     )
+
+
+def _code(number: int) -> str:
+    """Return a code by its number: BB-10, BB-11, ..., BB-99, BC-10, ..., ZZ-99."""
+    letters, last = divmod(number, 90)
+    first, second = divmod(letters, len(_LETTERS))
+    return f"{_LETTERS[first]}{_LETTERS[second]}-{10 + last}"
 
 
 def _draw_tasks(seed: int, count: int, rules: tuple[Rule, ...], most: int) -> tuple[SimulatedTask, ...]:

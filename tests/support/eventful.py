@@ -1,4 +1,4 @@
-"""What the tests of this directory share: one run in which much happens, read and never changed."""
+"""One run in which much happens, read and never changed by the tests of all that shows a run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.support.bench import open_bench
 from tests.support.runs import EVENTFUL, write_run
 
 from skillopt.api import train
-
-__all__ = ["open_bench"]
 
 
 @pytest.fixture(scope="session")

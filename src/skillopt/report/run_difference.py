@@ -14,6 +14,7 @@ from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.gain import Part, best_rows
 from skillopt.report.run_files import RunFiles
+from skillopt.report.worth import worth
 
 _MISSING: Final = "(not set)"
 
@@ -63,6 +64,9 @@ def standing(run: RunFiles) -> dict[str, str]:
     """
     summary, records = run.summary, run.records
     found = {"end": "not ended" if summary is None else str(summary["state"])}
+    gain = worth(run)
+    if gain is not None:
+        found["gain, held out"] = gain.brief
     found["steps"] = str(max(0, len(records) - 1))
     if summary is not None and "selection" in summary:
         for split in ("selection", "test"):

@@ -14,6 +14,7 @@ from skillopt.dashboard.catalogue import RunEntry
 from skillopt.dashboard.rendering import Crumb
 from skillopt.dashboard.site import Site, list_crumb, not_found, site_of
 from skillopt.errors import RunDirectoryError
+from skillopt.report.charts import drawn_percent
 from skillopt.report.page import is_simulated
 from skillopt.report.reading import WAY_OUT
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
@@ -112,7 +113,7 @@ def _compared(at: int, entry: RunEntry, run: RunFiles) -> Compared:
         "ABCDEFGH"[at],
         entry,
         tuple(point.step for point in points),
-        tuple(round(100 * point.current, 2) for point in points),
+        tuple(drawn_percent(point.current) for point in points),
         run.course.metric if run.records else "",
     )
 

@@ -78,6 +78,20 @@ async def test_the_numbers_under_the_pointer_are_those_of_the_table(report: str,
     await expect(row.locator("td").nth(3)).to_have_text((await current.text_content()) or "")
 
 
+async def test_the_last_steps_numbers_stand_below_a_chart_that_nothing_points_at(
+    report: str, open_page: OpenPage
+) -> None:
+    page = await open_page(report)
+    last = page.locator("#charts table tbody tr").last
+    current = page.locator("#chart-scores .u-series", has_text="current").locator(".u-value")
+    await expect(current).to_have_text((await last.locator("td").nth(3).text_content()) or "")
+    await page.locator("#chart-scores .u-over").hover(position={"x": 1, "y": 5})
+    step = page.locator("#chart-scores .u-series", has_text="step").locator(".u-value")
+    await expect(step).to_have_text("0")
+    await page.mouse.move(0, 0)
+    await expect(step).to_have_text((await last.locator("th").text_content()) or "")
+
+
 async def test_a_step_opens_by_keyboard_and_by_its_link(report: str, open_page: OpenPage) -> None:
     page = await open_page(report)
     await expect(page.locator("#step-1")).not_to_have_attribute("open", "")

@@ -46,7 +46,7 @@ def test_the_chart_has_a_line_for_each_run_and_no_word_of_any_data(browser: Test
     assert numbers["letters"] == ["A", "B", "C"] and set(numbers) == {"steps", "letters", "current"}
     for name, line in zip("abc", numbers["current"], strict=True):
         records = read_json(both / name / "history.json")
-        assert line[: len(records)] == [round(100 * record["current_score"], 2) for record in records]
+        assert line[: len(records)] == [round(100 * record["current_score"], 1) for record in records]
         assert line[len(records) :] == [None] * (len(numbers["steps"]) - len(records))
 
 

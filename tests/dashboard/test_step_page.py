@@ -15,6 +15,7 @@ from tests.support.markup import Page, parsed
 from tests.support.runs import read_json
 
 from skillopt.dashboard.rendering import run_url
+from skillopt.report.live_words import said
 from skillopt.report.run_files import RunFiles
 from skillopt.text_files import write_json_atomically
 
@@ -27,7 +28,7 @@ def test_a_step_says_its_decision_and_why_and_what_each_stage_made(browser: Test
     for record in read_json(eventful / "history.json")[1:]:
         page = page_of(browser, f"/runs/run/steps/{record['step']}")
         assert record["reason"] in page.text
-        assert record["action"].replace("_", " ") in page.text
+        assert said(record["action"]) in page.text
         assert f"{record['rollout_solved']}/{record['rollout_n']} solved" in page.text
         assert f"patches: {record['n_patches']} " in page.text
         heads = [one.text.split(":")[0] for one in page.named("h2")]

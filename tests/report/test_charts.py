@@ -5,8 +5,12 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from skillopt.report.charts import chart_data
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.report.charts import chart_data, drawn_percent
 from skillopt.report.course import Candidate, Course, Spent, StepPoint
+from skillopt.report.live_words import percent
 from skillopt.report.run_files import RunFiles
 
 
@@ -30,8 +34,16 @@ def test_there_is_a_number_or_nothing_for_every_step(eventful: Path) -> None:
     lists += [line for name in ("tokens", "dollars") for line in data[name].values()]  # type: ignore[union-attr]
     assert len(lists) > 10
     assert {len(values) for values in lists} == {len(files.records)}
-    assert data["current"] == [round(100 * record["current_score"], 2) for record in files.records]
+    assert data["current"] == [round(100 * record["current_score"], 1) for record in files.records]
     assert data["epoch_ends"] == list(files.course.epoch_ends)
+
+
+@given(solved=st.integers(0, 60), more=st.integers(0, 60))
+def test_a_number_under_the_pointer_is_the_one_in_the_table(solved: int, more: int) -> None:
+    """29 of 59 were 49.15 and then 49.1 %; of 1 in 16 a browser made 6.3 %."""
+    share = solved / max(1, solved + more)
+    assert f"{drawn_percent(share):.1f} %" == percent(share)
+    assert f"{drawn_percent(share)}" == percent(share).removesuffix(" %"), "there is nothing left to round"
 
 
 def test_a_candidate_is_on_the_line_of_its_end() -> None:

@@ -16,9 +16,11 @@ from skillopt.report.live_words import (
     pace_words,
     percent,
     place_words,
+    said,
     score_words,
     spent_words,
 )
+from skillopt.types import Action
 
 
 @pytest.mark.parametrize(("value", "shown"), [(0.5, "50.0 %"), (1, "100.0 %"), (0, "0.0 %"), (None, "-")])
@@ -76,3 +78,10 @@ def test_a_place_is_told_as_a_step_of_all_steps() -> None:
     assert place_words(known) == "step 3/10 (epoch 1)"
     known = follow_all(known, [(committed(3), 3.0), (StageStarted("slow_update", 1, 3, 4), 4.0)])
     assert place_words(known) == "after step 3/10 (epoch 1)"
+
+
+def test_every_action_of_the_gate_is_said_in_words_of_its_own() -> None:
+    words = [said(action) for action in Action]
+    assert len(set(words)) == len(words)
+    assert not any("_" in word or word == action.value for word, action in zip(words, Action, strict=True))
+    assert said("slow_update") == "slow update"

@@ -15,6 +15,7 @@ from skillopt.evaluation.statistics import two_sided_p_value
 from skillopt.report.end_words import made_by
 from skillopt.report.run_difference import best_rows, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
+from skillopt.report.worth import worth
 from skillopt.text_files import write_json_atomically
 
 
@@ -45,6 +46,8 @@ def test_what_a_run_came_to_is_told_with_its_counts(eventful: Path, short: Path,
         assert told["best skill made by"] == made_by(summary["best_origin"])
         assert told["end"] == summary["state"] and told["steps"] == str(summary["total_steps"])
         assert told["test, best skill"] == summary["test"]["best"]["shown"]
+        gain = worth(RunFiles(run))
+        assert gain is not None and told["gain, held out"] == gain.brief
         assert told["used, target"].startswith(f"{summary['total_usage']['target']['calls']} calls, ")
     copy = shutil.copytree(short, tmp_path / "copy")
     summary["total_usage"]["optimizer"]["calls"] = 1

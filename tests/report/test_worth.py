@@ -42,6 +42,12 @@ def test_no_gain_is_shown_that_chance_explains(better: int, worse: int, same: in
     assert f"{100 * known.interval.low:+.1f} to {100 * known.interval.high:+.1f}" in found.numbers
 
 
+@pytest.mark.parametrize(("better", "worse", "brief"), [(5, 1, "+40.0 points, chance may do that"),
+    (5, 0, "+50.0 points, more than chance"), (2, 4, "-20.0 points, not better")])  # fmt: skip
+def test_a_gain_has_a_few_words_for_a_table(better: int, worse: int, brief: str) -> None:
+    assert judged(difference(better, worse, same=10 - better - worse)).brief == brief
+
+
 def test_a_chance_that_is_next_to_none_is_no_number_to_be_puzzled_over() -> None:
     assert judged(difference(30, 0)).numbers.endswith("chance alone does that with p < 0.0001.")
     assert judged(difference(6, 0)).numbers.endswith("chance alone does that with p = 0.016.")

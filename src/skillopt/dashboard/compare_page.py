@@ -14,6 +14,7 @@ from skillopt.dashboard.catalogue import RunEntry
 from skillopt.dashboard.rendering import Crumb
 from skillopt.dashboard.site import Site, list_crumb, not_found, site_of
 from skillopt.report.card import is_simulated
+from skillopt.report.charts import drawn_percent
 from skillopt.report.run_difference import SplitDifference, setting_differences, split_difference, standing
 from skillopt.report.run_files import RunFiles
 from skillopt.types import JsonValue
@@ -110,7 +111,7 @@ def _compared(at: int, entry: RunEntry, run: RunFiles) -> Compared:
         "ABCDEFGH"[at],
         entry,
         tuple(point.step for point in points),
-        tuple(round(100 * point.current, 2) for point in points),
+        tuple(drawn_percent(point.current) for point in points),
         run.course.metric if run.records else "",
     )
 

@@ -36,8 +36,13 @@ def chart_data(course: Course) -> dict[str, JsonValue]:
     }
 
 
+def drawn_percent(share: float) -> float:
+    """Return a share as a chart draws it: with the digits that all else shows, for a browser breaks ties otherwise."""
+    return round(100 * share, 1)
+
+
 def _percent(share: float | None) -> float | None:
-    return None if share is None else round(100 * share, 2)
+    return None if share is None else drawn_percent(share)
 
 
 def _score(candidate: Candidate | None, *, accepted: bool, bound: bool = False) -> float | None:

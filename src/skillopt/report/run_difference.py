@@ -16,6 +16,7 @@ from skillopt.report.flips import Flips, Metric, flips
 from skillopt.report.gain import Part, best_rows
 from skillopt.report.live_words import price_words
 from skillopt.report.run_files import RunFiles
+from skillopt.report.worth import worth
 from skillopt.wording import counted
 
 _MISSING: Final = "(not set)"
@@ -62,6 +63,9 @@ def standing(run: RunFiles) -> dict[str, str]:
     """Return what a run came to, by what it is: its end, its steps, its scores as counts, what it used."""
     summary, records = run.summary, run.records
     found = {"end": "not ended" if summary is None else str(summary["state"])}
+    gain = worth(run)
+    if gain is not None:
+        found["gain, held out"] = gain.brief
     found["steps"] = str(max(0, len(records) - 1))
     if summary is not None and "selection" in summary:
         for split in ("selection", "test"):

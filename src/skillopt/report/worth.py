@@ -30,11 +30,13 @@ class Worth:
             or whether there is no other skill than the seed.
         headline: The same in a sentence.
         numbers: What it rests on, in a sentence; "" where nothing was compared.
+        brief: The gain in a few words, for a cell of a table.
     """
 
     kind: WorthKind
     headline: str
     numbers: str = ""
+    brief: str = "not measured"
 
 
 def worth(run: RunFiles) -> Worth | None:
@@ -43,7 +45,7 @@ def worth(run: RunFiles) -> Worth | None:
     if "selection" not in summary:
         return None
     if not summary["best_step"]:
-        return Worth("the seed", "No better skill was found: the best skill is the seed.")
+        return Worth("the seed", "No better skill was found: the best skill is the seed.", brief="none, it is the seed")
     if run.held_out is None:
         return Worth(
             "not held out",
@@ -55,17 +57,21 @@ def worth(run: RunFiles) -> Worth | None:
 def judged(found: PairedDifference) -> Worth:
     """Return what a difference on held-out tasks is worth, between the seed and a best skill that is another one."""
     test, interval = found.sign_test, found.interval
+    gain = f"{100 * float(found.difference):+.1f} points"
     numbers = (
-        f"{100 * float(found.difference):+.1f} points on {counted(found.tasks, 'held-out task')} "
+        f"{gain} on {counted(found.tasks, 'held-out task')} "
         f"(95 % interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f}): better on {test.better}, "
         f"worse on {test.worse}"
     )
     if found.difference <= 0:
-        return Worth("no gain", "Not better than the seed on held-out tasks.", f"{numbers}.")
+        headline = "Not better than the seed on held-out tasks."
+        return Worth("no gain", headline, f"{numbers}.", f"{gain}, not better")
     numbers = f"{numbers}; chance alone does that with p {_shown(test.p_value)}."
     if test.p_value <= RARE:
-        return Worth("shown", "Better than the seed on held-out tasks, by more than chance explains.", numbers)
-    return Worth("unsure", "Better than the seed on held-out tasks, though chance alone may do that.", numbers)
+        headline = "Better than the seed on held-out tasks, by more than chance explains."
+        return Worth("shown", headline, numbers, f"{gain}, more than chance")
+    headline = "Better than the seed on held-out tasks, though chance alone may do that."
+    return Worth("unsure", headline, numbers, f"{gain}, chance may do that")
 
 
 def _shown(p_value: float) -> str:

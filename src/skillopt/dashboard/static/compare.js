@@ -15,6 +15,11 @@
     return Object.assign({ stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" }, more);
   }
 
+  // While no step is under the pointer, the numbers are those of the last one.
+  function showLast(chart) {
+    if (chart.legend.idx == null) chart.setLegend({ idx: numbers.steps.length - 1 });
+  }
+
   function draw() {
     if (chart) chart.destroy();
     const last = numbers.steps[numbers.steps.length - 1];
@@ -31,6 +36,7 @@
           axis({ values: (u, ticks) => ticks.map((tick) => tick + " %") })],
         series: [{ label: "step" }].concat(series),
         cursor: { drag: { x: true, y: false } },
+        hooks: { ready: [showLast], setLegend: [showLast] },
       },
       [numbers.steps].concat(numbers.current),
       place,

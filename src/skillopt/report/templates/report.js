@@ -76,6 +76,11 @@
     return Object.assign({ stroke: ink, grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" }, more);
   }
 
+  // While no step is under the pointer, the numbers are those of the last one.
+  function showLast(chart) {
+    if (chart.legend.idx == null) chart.setLegend({ idx: numbers.steps.length - 1 });
+  }
+
   function draw(id, series, data, options) {
     const place = document.getElementById(id);
     place.textContent = "";
@@ -88,7 +93,7 @@
         axes: [axis({ incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000], size: 26, label: "step", labelSize: 16, labelGap: 0, labelFont: "12px system-ui" })].concat(options.axes),
         series: [{ label: "step" }].concat(series),
         legend: { live: true }, cursor: { drag: { x: true, y: false } },
-        hooks: { drawAxes: [drawEpochs], draw: options.marks ? [(u) => drawMarks(u, options.marks)] : [] },
+        hooks: { drawAxes: [drawEpochs], draw: options.marks ? [(u) => drawMarks(u, options.marks)] : [], ready: [showLast], setLegend: [showLast] },
       },
       [numbers.steps].concat(data),
       place,

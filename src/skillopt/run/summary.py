@@ -16,7 +16,7 @@ from skillopt.run.models import Models, simulated
 from skillopt.run.outcome import EndState, reported
 from skillopt.run.setup import Setup
 from skillopt.run.spending_records import by_role, by_role_and_stage
-from skillopt.state import State
+from skillopt.state import Measured, State
 from skillopt.types import Rollout
 
 SCHEMA_VERSION = 1
@@ -56,7 +56,6 @@ def summary(
     test_seed = split_scores(seed_test) if seed_test else None
     test_best = split_scores(best_test) if best_test else None
     delta, compared = difference(seed_test, best_test)
-    gate_solved, gate_n = solved(state.best.rollouts)
     return {
         **early_summary(ended, message, card=card),
         "stopped_early": stopped_early or None,
@@ -69,11 +68,7 @@ def summary(
         "selection_delta_hard": best["hard"] - seed["hard"],
         "baseline_gate_score": float(gate_score(state.seed.rollouts, evaluation)),
         "best_gate_score": float(gate_score(state.best.rollouts, evaluation)),
-        "best_gate_solved": gate_solved,
-        "best_gate_n": gate_n,
-        "best_step": state.best.step,
-        "best_origin": origin_of(state.best),
-        "best_skill_hash": state.best.skill.short_digest,
+        **_best_skill(state.best),
         "baseline_test_hard": test_seed["hard"] if test_seed else None,
         "baseline_test_soft": test_seed["soft"] if test_seed else None,
         "test_hard": test_best["hard"] if test_best else None,
@@ -100,6 +95,18 @@ def early_summary(ended: EndState, message: str, *, card: Mapping[str, object]) 
         "exit_code": ended.exit_code,
         "message": message,
         **card,
+    }
+
+
+def _best_skill(best: Measured) -> Record:
+    """What the gate counted of the best skill, and where that came from."""
+    count, measured = solved(best.rollouts)
+    return {
+        "best_gate_solved": count,
+        "best_gate_n": measured,
+        "best_step": best.step,
+        "best_origin": origin_of(best),
+        "best_skill_hash": best.skill.short_digest,
     }
 
 

@@ -146,7 +146,7 @@ def test_what_a_colour_says_a_word_says_too(eventful: Path) -> None:
     _, found, _ = shown(eventful)
     verdicts = [element for element in found.named("span") if "verdict" in (element.attributes.get("class") or "")]
     assert verdicts
-    assert all(re.fullmatch(r"[\u2713\u2715\u00b7] [\w ]+", element.text) for element in verdicts)
+    assert all(re.fullmatch(r"[\u2713\u2715\u00b7] [\w, ]+", element.text) for element in verdicts)
 
 
 def test_simulated_numbers_are_marked(eventful: Path) -> None:

@@ -11,6 +11,7 @@ from skillopt.cli.show_run import named, readable, record_of, say_command
 from skillopt.cli.terminal import new_table, say, say_unbroken, show_table
 from skillopt.errors import UsageError
 from skillopt.events import StepCommitted
+from skillopt.report.course import Record
 from skillopt.report.end_words import counted
 from skillopt.report.flips import Flips
 from skillopt.report.run_files import RunFiles
@@ -81,7 +82,10 @@ def show_edit(run: RunFiles, step: int, number: int, *, draw: int = 0) -> None:
         of_draw = f" of draw {draw}" if draw else ""
         raise UsageError(f"step {step} has no edit {number}{of_draw}", hint=_edits_there(files))
     with readable(run):
-        told, of = record if not draw else dict(enumerate(record["redraws"], start=1))[draw], _draws(files)[draw][1]
+        told: Record = record
+        if draw:
+            told = dict(enumerate(record["redraws"], start=1))[draw]
+        of = _draws(files)[draw][1]
         which = f"draw {draw}, which lost, of step {step}" if draw else f"step {step}"
         say(f"edit {number} of {which}: {_end(edit)}", style="bold")
         source = f", from a {edit.source_type}" if edit.source_type else ""

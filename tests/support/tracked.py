@@ -94,8 +94,10 @@ def in_tensorboard(directory: Path) -> Found:
 
 def _tf_records(raw: bytes) -> Iterator[bytes]:
     at = 0
-    while at < len(raw):
+    while at + 16 <= len(raw):
         (length,) = struct.unpack("<Q", raw[at : at + 8])
+        if at + 16 + length > len(raw):  # A full disk, or a kill: a reader goes on with the next file.
+            return
         yield raw[at + 12 : at + 12 + length]
         at += 16 + length
 

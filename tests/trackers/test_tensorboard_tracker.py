@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.support.tracked import PNG, POINTS, a_start, an_end_with_files, in_tensorboard
+from tests.support.trackers import an_end
 
 from skillopt.config.tracker_settings import TensorboardSettings
 from skillopt.trackers.base import Opened
@@ -71,6 +74,36 @@ def test_below_a_directory_of_all_runs_each_run_has_one_of_its_own_whatever_it_i
     for strange in ("../run", "", ".", "gone"):
         assert not tell(run, settings, strange, told=2).known
     assert in_tensorboard(tmp_path / "boards" / "run-2").steps["scores/best"] == [(0, 0.25), (1, 0.5)]
+
+
+def test_what_a_full_disk_refused_is_written_once_there_is_room(run: Path, tmp_path: Path) -> None:
+    """And nothing that waits for ever, or that speaks up at the end of the program, is left of it."""
+    resource = pytest.importorskip("resource")
+    before, threads = resource.getrlimit(resource.RLIMIT_FSIZE), threading.active_count()
+
+    def full(most: int, what: Callable[[], object]) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                what()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    tracker = TensorboardTracker(TensorboardSettings(log_dir=str(tmp_path / "boards")))
+    for most in (0, 100):
+        full(most, lambda: tracker.open(a_start(run), None, told=0))
+    opened = tracker.open(a_start(run), None, told=0)
+    assert (opened.run, opened.known) == ("run", False)
+    for point in POINTS:
+        full(2, lambda point=point: tracker.log(point))
+        tracker.log(point)
+    full(2, lambda: tracker.end(an_end()))
+    tracker.end(an_end_with_files(run))
+    tracker.close(Status.FINISHED)
+    found = in_tensorboard(tmp_path / "boards" / "run")
+    assert found.steps["scores/best"] == [(0, 0.25), (1, 0.5)]
+    assert found.words["end 1"] == "- state: improved\n- test.best: 6/8 (75.0 %)"
+    assert threading.active_count() == threads
 
 
 def test_a_run_whose_files_are_gone_begins_anew(run: Path) -> None:

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import struct
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +17,7 @@ from skillopt.trackers.told import End, Point, Start, Status, as_text
 from skillopt.wording import simulated_notice
 
 if TYPE_CHECKING:
-    from tensorboardX import SummaryWriter
+    from tensorboardX.event_file_writer import EventsWriter
 
 
 class TensorboardTracker(Tracker):
@@ -26,7 +29,8 @@ class TensorboardTracker(Tracker):
 
     def __init__(self, settings: TensorboardSettings) -> None:
         self._settings = settings
-        self._writer: SummaryWriter | None = None
+        self._place: Path | None = None
+        self._writer: EventsWriter | None = None
 
     @property
     def attached(self) -> str:
@@ -35,20 +39,17 @@ class TensorboardTracker(Tracker):
 
     def open(self, start: Start, known: str | None, *, told: int) -> Opened:
         """Begin a new event file beside those that are there; the settings go into the first one."""
-        from tensorboardX import SummaryWriter
-
-        directory = self._directory(start, known)
-        earlier = _files(directory)
-        goes_on = known is not None and earlier > 0
-        # A reader drops what earlier files have of steps that come again. By the library's own name two files of one
-        # second would be one.
-        purged, own = told if goes_on else 0, f".{earlier:04d}"
-        self._writer = SummaryWriter(str(directory), purge_step=purged, filename_suffix=own)
-        if not goes_on:
-            rows = [f"| {key} | {_cell(as_text(value))} |" for key, value in {**start.settings, **start.tags}.items()]
-            self._writer.add_text("settings", "\n".join(("| setting | value |", "| --- | --- |", *rows)), 0)
-        if start.simulated:
-            self._writer.add_text("simulated", simulated_notice(), 0)
+        # Where it failed to open, it is tried in the same place.
+        directory = self._place = self._place or self._directory(start, known)
+        goes_on = known is not None and _files(directory) > 0
+        with self._writing(told if goes_on else 0):
+            if not goes_on:
+                rows = [
+                    f"| {key} | {_cell(as_text(value))} |" for key, value in {**start.settings, **start.tags}.items()
+                ]
+                self._add_text("settings", "\n".join(("| setting | value |", "| --- | --- |", *rows)), step=0)
+            if start.simulated:
+                self._add_text("simulated", simulated_notice(), step=0)
         return Opened(directory.name, known=goes_on)
 
     def _directory(self, start: Start, known: str | None) -> Path:
@@ -63,33 +64,64 @@ class TensorboardTracker(Tracker):
 
     def log(self, point: Point) -> None:
         """Write the numbers of a step."""
-        for name, value in point.metrics.items():
-            self._opened.add_scalar(name, value, point.step)
-        self._opened.flush()
+        with self._writing(point.step):
+            for name, value in point.metrics.items():
+                self._add_number(name, value, step=point.step)
 
     def end(self, end: End) -> None:
         """Write how it ended, the final numbers, the skills as text and the picture as an image."""
-        writer = self._opened
-        writer.add_text("end", "\n".join(f"- {name}: {words}" for name, words in end.words.items()), end.step)
-        for name, value in end.numbers.items():
-            writer.add_scalar(name, value, end.step)
-        if self._settings.artifacts:
-            for step, (name, path) in enumerate(end.skills.items()):
+        with self._writing(end.step + 1):
+            self._add_text("end", "\n".join(f"- {name}: {words}" for name, words in end.words.items()), step=end.step)
+            for name, value in end.numbers.items():
+                self._add_number(name, value, step=end.step)
+            for step, (name, path) in enumerate(end.skills.items() if self._settings.artifacts else ()):
                 is_best = name == "best_skill.md"
                 text = path.read_text("utf-8")
-                writer.add_text("best_skill" if is_best else "skill", text, end.step if is_best else step)
-            if end.picture is not None:
+                self._add_text("best_skill" if is_best else "skill", text, step=end.step if is_best else step)
+            if self._settings.artifacts and end.picture is not None:
                 self._add_picture(end.picture.read_bytes(), step=end.step)
-        writer.flush()
 
     def close(self, status: Status) -> None:
         """Close the file."""
-        self._opened.close()
+        writer, self._writer, self._place = self._writer, None, None
+        if writer is not None:
+            writer.close()
 
-    @property
-    def _opened(self) -> SummaryWriter:
-        assert self._writer is not None, "the run is open"
-        return self._writer
+    @contextmanager
+    def _writing(self, step: int) -> Generator[None]:
+        """Write in the block; what fails in it is tried again in a new file, whose reader drops what came of it.
+
+        The library's own writer is a thread that a full disk ends, and who tells it more waits for ever.
+
+        Args:
+            step: What earlier files have from this step on is dropped, where a new file is begun.
+        """
+        assert self._place is not None, "the run is open"
+        if self._writer is None:
+            from tensorboardX.event_file_writer import EventsWriter
+
+            self._place.mkdir(parents=True, exist_ok=True)
+            # By the library's own name two files of one second would be one.
+            self._writer = EventsWriter(str(self._place / "events"), f".{_files(self._place):04d}")
+            self._add(step=step, session_log=_messages().SessionLog(status="START"))
+        try:
+            yield
+            self._writer.flush()
+        except OSError:
+            file, self._writer = self._writer._py_recordio_writer, None  # pyright: ignore[reportPrivateUsage]
+            with suppress(OSError):
+                file.close()
+            raise
+
+    def _add_number(self, name: str, value: float, *, step: int) -> None:
+        from tensorboardX.summary import scalar
+
+        self._add(step=step, summary=scalar(name, value))
+
+    def _add_text(self, name: str, words: str, *, step: int) -> None:
+        from tensorboardX.summary import text
+
+        self._add(step=step, summary=text(name, words))
 
     def _add_picture(self, png: bytes, *, step: int) -> None:
         from tensorboardX.proto import summary_pb2
@@ -98,10 +130,19 @@ class TensorboardTracker(Tracker):
 
         width, height = struct.unpack(">II", png[16:24])  # Every PNG image has them there.
         image = messages.Summary.Image(height=height, width=width, colorspace=4, encoded_image_string=png)
-        value = messages.Summary.Value(tag="training_dashboard", image=image)
-        file = self._opened.file_writer
-        assert file is not None, "the file is open"
-        file.add_summary(messages.Summary(value=[value]), step)
+        self._add(
+            step=step, summary=messages.Summary(value=[messages.Summary.Value(tag="training_dashboard", image=image)])
+        )
+
+    def _add(self, *, step: int, **what: Any) -> None:
+        assert self._writer is not None, "the file is open"
+        self._writer.write_event(_messages().Event(wall_time=time.time(), step=step, **what))
+
+
+def _messages() -> Any:
+    from tensorboardX.proto import event_pb2
+
+    return event_pb2  # They are made when it is imported.
 
 
 def _files(directory: Path) -> int:

@@ -82,9 +82,8 @@ def show_edit(run: RunFiles, step: int, number: int, *, draw: int = 0) -> None:
         of_draw = f" of draw {draw}" if draw else ""
         raise UsageError(f"step {step} has no edit {number}{of_draw}", hint=_edits_there(files))
     with readable(run):
-        told: Record = record
-        if draw:
-            told = dict(enumerate(record["redraws"], start=1))[draw]
+        lost: Sequence[Record] = record.get("redraws") or ()
+        told = {0: record, **dict(enumerate(lost, start=1))}[draw]
         of = _draws(files)[draw][1]
         which = f"draw {draw}, which lost, of step {step}" if draw else f"step {step}"
         say(f"edit {number} of {which}: {_end(edit)}", style="bold")

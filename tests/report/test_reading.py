@@ -16,6 +16,7 @@ from skillopt.report.reading import DirectoryReader
 
 ANY = re.compile(".*")
 WHOLE_NUMBERS: TypeAdapter[Any] = TypeAdapter(dict[str, int])
+ROWS_OF_NUMBERS: TypeAdapter[Any] = TypeAdapter(list[dict[str, int]])
 
 
 @pytest.fixture
@@ -38,6 +39,7 @@ def test_what_is_not_there_is_no_error(root: Path) -> None:
     assert reader.text("file/below.md") is None
     assert reader.names("none", ANY) == reader.names("file", ANY) == ()
     assert reader.value("none.json", WHOLE_NUMBERS, "nothing") == "nothing"
+    assert reader.table("none.csv", ROWS_OF_NUMBERS, "nothing") == "nothing"
 
 
 def test_names_that_match_come_in_the_order_of_their_numbers(root: Path) -> None:
@@ -115,6 +117,14 @@ def test_a_value_of_another_shape_is_one_message_that_says_where(root: Path, tex
     with pytest.raises(RunDirectoryError, match=re.escape(reason)) as caught:
         DirectoryReader(root).value("value.json", WHOLE_NUMBERS, None)
     assert "value.json" in caught.value.message and "once more" in caught.value.hint
+
+
+def test_a_table_is_rows_by_the_names_of_their_columns_and_one_of_another_shape_is_one_message(root: Path) -> None:
+    (root / "numbers.csv").write_text("a,b\n1,2\n3,4\n", "utf-8")
+    assert DirectoryReader(root).table("numbers.csv", ROWS_OF_NUMBERS, ()) == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+    (root / "numbers.csv").write_text("a,b\n1,2\n3,much\n", "utf-8")
+    with pytest.raises(RunDirectoryError, match=r"numbers\.csv is nothing that .* 1\.b: Input should be a valid"):
+        DirectoryReader(root).table("numbers.csv", ROWS_OF_NUMBERS, ())
 
 
 def test_half_a_surrogate_pair_does_not_make_a_file_unreadable(root: Path) -> None:

@@ -5,10 +5,12 @@ It knows how a file becomes a checked value, and nothing of what a run directory
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -94,18 +96,25 @@ class DirectoryReader:
             RunDirectoryError: If it cannot be read, or holds something else.
         """
         text = self.text(place)
-        if text is None:
-            return default
+        return default if text is None else self._checked(place, text, _from_json, shape)
+
+    def table(self, place: str, shape: TypeAdapter[_Value], default: _Default) -> _Value | _Default:
+        """Return the checked rows of a CSV file, each by its column names; `default` where there is none.
+
+        Raises:
+            RunDirectoryError: If it cannot be read, or holds something else.
+        """
+        text = self.text(place)
+        return default if text is None else self._checked(place, text, _from_csv, shape)
+
+    def _checked(self, place: str, text: str, parse: Callable[[str], object], shape: TypeAdapter[_Value]) -> _Value:
         try:
-            value: object = json.loads(text)
-            if "\\ud" in text.casefold():  # half of a surrogate pair, which no text of a page can hold
-                value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-            return shape.validate_python(value)
+            return shape.validate_python(parse(text))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             where = ".".join(map(str, first["loc"])) or "the whole"
             reason = f"{where}: {first['msg']}"
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, csv.Error) as error:
             reason = f"{type(error).__name__}: {error}"
         raise RunDirectoryError(
             f"{self.root / place} is nothing that this version of SkillOpt can read: {reason}", hint=WAY_OUT
@@ -129,6 +138,17 @@ class DirectoryReader:
                 hint="Put a copy in the place of the link.",
             )
         return path
+
+
+def _from_json(text: str) -> object:
+    value: object = json.loads(text)
+    if "\\ud" in text.casefold():  # half of a surrogate pair, which no text of a page can hold
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return value
+
+
+def _from_csv(text: str) -> object:
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def _numbered(name: str) -> tuple[tuple[int, str], ...]:

@@ -7,16 +7,12 @@ text. No file outside of the directory is read, whatever a name or a link in it 
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from skillopt.config.yaml_text import read_document
 from skillopt.errors import ConfigError, RunDirectoryError
@@ -38,7 +34,7 @@ from skillopt.report.step_files import (
     step_place,
 )
 from skillopt.report.stored_records import CARD, MANIFEST, RECORDS, SUMMARY
-from skillopt.report.stored_rows import LedgerLine
+from skillopt.report.stored_rows import LEDGER, LedgerLine
 from skillopt.text_files import safe_name
 
 _MARKS = ("events.jsonl", "history.json", "summary.json")
@@ -203,17 +199,7 @@ class RunFiles:
     @cached_property
     def ledger(self) -> tuple[LedgerLine, ...]:
         """The rows of ledger.csv; none until a start of the run has ended."""
-        text = self._reader.text("ledger.csv")
-        if text is None:
-            return ()
-        try:
-            cells = [{**row, "dollars": row.get("dollars") or None} for row in csv.DictReader(io.StringIO(text))]
-            return TypeAdapter(tuple[LedgerLine, ...]).validate_python(cells)
-        except (ValidationError, csv.Error) as error:
-            path = self.directory / "ledger.csv"
-            raise RunDirectoryError(
-                f"{path} is no ledger that this version of SkillOpt can read", hint=WAY_OUT
-            ) from error
+        return self._reader.table("ledger.csv", LEDGER, ())
 
     @cached_property
     def held_out(self) -> PairedDifference | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, field_validator
 
 from skillopt.types import Role
 
@@ -245,3 +245,11 @@ class LedgerLine(Stored):
     """None where the price is unknown."""
     retries: int
     key: str
+
+    @field_validator("dollars", mode="before")
+    @classmethod
+    def _unknown(cls, value: object) -> object:
+        return None if value == "" else value
+
+
+LEDGER: TypeAdapter[tuple[LedgerLine, ...]] = TypeAdapter(tuple[LedgerLine, ...])

@@ -108,6 +108,7 @@ async def test_a_person_walks_down_by_keyboard_alone(address: str, open_page: Op
     name = await page.evaluate("() => document.activeElement.textContent")
     await page.keyboard.press("Enter")
     await expect(title).to_have_text(name)
+    await page.wait_for_load_state()  # No script hears a key before it is there.
     await page.keyboard.press("j")
     await page.keyboard.press("Enter")
     await expect(title).to_have_text(re.compile(r"step \d+", re.I))

@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from tests.support.commands import SKILLOPT, Command, child, clean_environment
 
+import skillopt
+from skillopt import dashboard
+
 TOKEN = "a-token-that-nobody-guesses"
 
 
@@ -101,6 +104,7 @@ def test_an_open_address_without_a_token_is_one_message(command: Command, tmp_pa
 def test_a_missing_extra_is_one_message_with_the_line_that_installs_it(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(skillopt, "dashboard", dashboard)  # Whoever imports it anew puts it there too.
     for name in [name for name in sys.modules if name.startswith("skillopt.dashboard")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)

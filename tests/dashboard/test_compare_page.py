@@ -94,7 +94,7 @@ def test_simulated_runs_are_told_from_those_of_real_models(browser: TestClient, 
     for name in "ab":
         shutil.copytree(both / name, tmp_path / name)
     for path in (tmp_path / "a").rglob("*"):
-        if path.name in {"summary.json", "config.yaml", "events.jsonl"}:
+        if path.name in {"run_card.json", "summary.json", "config.yaml", "events.jsonl"}:
             path.write_text(path.read_text("utf-8").replace("simulated", "of_someone"), "utf-8")
     said = " ".join(page_of(open_site(tmp_path), "/compare?run=a&run=b").text.split())
     assert simulated_notice(["B"]) in said

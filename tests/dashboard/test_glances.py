@@ -46,6 +46,11 @@ def test_the_best_skill_is_counted_from_the_passes_it_was_measured_in(tmp_path: 
     assert Glances(Followers()).look(entry).selection == Shares("3/8 (37.5 %)", "82/90 (91.1 %)", 82 / 90 - 3 / 8)
 
 
+def test_of_the_seed_alone_there_is_no_gain(tmp_path: Path) -> None:
+    found = Glances(Followers()).look(write(tmp_path / "run", started(), committed(0)))
+    assert found.selection is not None and found.gain is None
+
+
 def test_of_an_ended_run_the_whole_log_is_not_read(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise AssertionError("it was followed")

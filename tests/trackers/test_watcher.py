@@ -222,6 +222,32 @@ async def test_a_training_that_fails_is_failed_there_too(tmp_path: Path, choose:
     assert store.status == {"run-1": Status.FAILED}
 
 
+async def test_a_training_that_fails_waits_for_them_as_any_end_does(
+    tmp_path: Path, choose: Choose, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watcher, "GRACE_SECONDS", 0.0)
+    hanging = Hanging("open")
+    store = choose(hanging)
+    trackers = trackers_of(tmp_path, "trackers.wait=600")
+    warned: list[str] = []
+    trackers(STARTED)
+
+    async def fail() -> None:
+        async with trackers.watching(warned.append):
+            assert await asyncio.to_thread(hanging.begun.wait, 60)
+            trackers(RunEnded("provider_failed", "", {"state": "provider_failed"}))
+            raise FatalModelError("refused")
+
+    task = asyncio.create_task(fail())
+    assert await asyncio.to_thread(hanging.begun.wait, 60)
+    for _ in range(1000):  # Whoever waits for no time at all has gone by then.
+        await asyncio.sleep(0)
+    hanging.end()
+    with pytest.raises(FatalModelError):
+        await task
+    assert (warned, store.ends) == ([], {"run-1": ["provider_failed"]})
+
+
 async def test_a_training_that_is_cancelled_leaves_them_at_once(tmp_path: Path, choose: Choose) -> None:
     hanging = Hanging("log")
     choose(hanging)

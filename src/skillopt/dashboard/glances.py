@@ -168,7 +168,7 @@ def _selection(live: LiveRun, summary: Record) -> Shares | None:
     seed, now = live.baseline, live.standing
     if seed is None or now is None:
         return None
-    measured = now.best_n and seed.current_n
+    measured = live.points[-1].step and now.best_n and seed.current_n  # Of the seed alone there is no gain to tell.
     gain = now.best_solved / now.best_n - seed.current_solved / seed.current_n if measured else None
     return Shares(_share(seed.current_solved, seed.current_n), _share(now.best_solved, now.best_n), gain)
 

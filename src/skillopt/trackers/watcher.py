@@ -6,6 +6,7 @@ It makes of events what trackers are told and hands it to their senders. At the 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -89,12 +90,11 @@ class Trackers:
             self._warn = _say_nothing
             self._leave(Status.KILLED, "the training was cancelled")
             raise
-        except BaseException:
-            await self._finish(Status.FAILED, seconds=min(self._config.trackers.wait, GRACE_SECONDS))
+        except BaseException as error:
+            failed = isinstance(error, Exception) and not isinstance(error, Interrupted)
+            await self._finish(Status.FAILED, asked=not failed)
             raise
-        asked = self._ended == EndState.INTERRUPTED
-        wait = self._config.trackers.wait
-        await self._finish(Status.KILLED, seconds=min(wait, GRACE_SECONDS) if asked else wait)
+        await self._finish(Status.KILLED, asked=self._ended == EndState.INTERRUPTED)
 
     def _begin(self) -> None:
         """Make the trackers, on this thread: a run that is open belongs to the program's thread and context."""
@@ -132,9 +132,11 @@ class Trackers:
         for sender in self._senders:
             sender.tell(message)
 
-    async def _finish(self, status: Status, *, seconds: float) -> None:
+    async def _finish(self, status: Status, *, asked: bool) -> None:
+        """Wait until all is told: as long as the settings allow, and a moment where somebody asked for the end."""
         if not self._senders:
             return
+        seconds = min(self._config.trackers.wait, GRACE_SECONDS if asked else math.inf)
         for sender in self._senders:
             sender.stop(status)
         with suppress(TimeoutError, Interrupted):

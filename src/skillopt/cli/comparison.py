@@ -13,6 +13,7 @@ from skillopt.cli.terminal import console, new_table, say, say_unbroken, show_ta
 from skillopt.evaluation.scores import solved
 from skillopt.evaluation.statistics import PairedDifference, wilson_interval
 from skillopt.models.retry import Retry
+from skillopt.report.end_words import points_gained
 from skillopt.run.history import split_scores
 from skillopt.run.step_files import rollout_row
 from skillopt.text_files import plain, safe_name, write_json_atomically
@@ -123,10 +124,9 @@ def shown_difference(difference: PairedDifference | None) -> str:
     """Return how a second skill compares with a first one on the tasks both were measured on, in a sentence."""
     if difference is None:
         return "no task was measured with both"
-    test, interval = difference.sign_test, difference.interval
+    test = difference.sign_test
     return (
-        f"{100 * float(difference.difference):+.1f} points on {counted(difference.tasks, 'task')} "
-        f"(95 % interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f}); "
+        f"{points_gained(difference, on='task')}; "
         f"{test.better} better, {test.worse} worse, sign test p = {difference.two_sided_p:.3g} (two-sided)"
     )
 

@@ -99,9 +99,10 @@ def _show_end(summary: Record | None, known: LiveRun) -> None:
 
 def _show_worth(run: RunFiles) -> None:
     found = worth(run)
-    if found is not None:
-        say(found.headline, style="bold")
-    if found is not None and found.numbers:
+    if found is None:
+        return
+    say(found.headline, style="bold")
+    if found.numbers:
         say(found.numbers)
 
 

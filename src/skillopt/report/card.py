@@ -54,8 +54,8 @@ def _card(files: RunFiles) -> Iterator[tuple[str, str]]:
     for name in ("data", "models", "environment"):
         yield from _leaves(told.get(name), name)
     splits: Mapping[str, Mapping[str, Any]] = (files.manifest or {}).get("splits") or {}
-    for split, told in splits.items():
-        yield f"{split}: digest of ids and contents", str(told.get("digest", ""))
+    for split, one in splits.items():
+        yield f"{split}: digest of ids and contents", str(one.get("digest", ""))
 
 
 def _leaves(value: object, name: str) -> Iterator[tuple[str, str]]:

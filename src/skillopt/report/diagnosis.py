@@ -15,6 +15,7 @@ from typing import Final
 
 from skillopt.evaluation.statistics import sign_test
 from skillopt.report.course import Record
+from skillopt.report.end_words import points
 from skillopt.report.flips import Flips
 from skillopt.report.live_words import percent
 from skillopt.run.outcome import NEARLY_PERFECT
@@ -252,8 +253,8 @@ def _not_held_out(records: Sequence[Record], summary: Record) -> Finding | None:
         return None
     return Finding(
         "not_held_out",
-        f"The best skill gained {_points(summary['selection_delta_hard'])} on the selection split, which chose it, and "
-        f"{_points(delta)} on the held-out test tasks.",
+        f"The best skill gained {points(summary['selection_delta_hard'])} on the selection split, which chose it, and "
+        f"{points(delta)} on the held-out test tasks.",
         "The gain does not carry over: use more selection tasks, evaluation.final_repeats, or the preset careful.",
     )
 
@@ -280,7 +281,3 @@ def _gain(selection: Flips | None, test: Flips | None) -> tuple[SignTest, str] |
     held_out = test is not None and len(test.fixed) > len(test.broken)
     changed, kind = (test, "held-out") if held_out else (selection, "selection")
     return None if changed is None else (sign_test(len(changed.fixed), len(changed.broken)), kind)
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.1f} points"

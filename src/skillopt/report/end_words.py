@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from skillopt.evaluation.statistics import PairedDifference
 from skillopt.report.course import Record
 from skillopt.wording import counted
 
@@ -32,12 +33,23 @@ def difference(summary: Record, split: Literal["selection", "test"]) -> str:
     """
     scores: Record = summary[split]
     if split == "selection":
-        return f"{100 * (scores['best']['hard'] - scores['seed']['hard']):+.1f} points"
+        return points(scores["best"]["hard"] - scores["seed"]["hard"])
     delta, tasks = summary["test_delta_hard"], summary["test_delta_tasks"]
     if delta is None:
         return "not measured"
     missing = scores["seed"]["unmeasured"] or scores["best"]["unmeasured"]
-    return f"{100 * delta:+.1f} points" + (f" on {counted(tasks, 'task')}" if missing else "")
+    return points(delta) + (f" on {counted(tasks, 'task')}" if missing else "")
+
+
+def points(share: float) -> str:
+    """Return a difference of two shares in percentage points, with its sign."""
+    return f"{100 * share:+.1f} points"
+
+
+def points_gained(found: PairedDifference, *, on: str) -> str:
+    """Return a difference between two skills on the same tasks with its interval; `on` is what a task is called."""
+    low, high = 100 * found.interval.low, 100 * found.interval.high
+    return f"{points(float(found.difference))} on {counted(found.tasks, on)} (95 % interval {low:+.1f} to {high:+.1f})"
 
 
 def made_by(origin: str, *, step: int | None = None) -> str:

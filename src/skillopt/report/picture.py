@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from skillopt.report.course import Course
+from skillopt.report.end_words import points
 from skillopt.report.figures import plot_dashboard
 from skillopt.wording import SIMULATED, counted
 
@@ -59,7 +60,7 @@ def ending(course: Course, summary: Mapping[str, Any] | None) -> str:
         scores[0] += " in fresh passes"
     delta = summary.get("test_delta_hard")
     if len(scores) == 2 and delta is not None and summary.get("best_step"):
-        scores[1] += f", {100 * delta:+.1f} points" + ("" if delta > 0 else ": not better")
+        scores[1] += f", {points(delta)}" + ("" if delta > 0 else ": not better")
     return "; ".join([str(summary["state"]), *scores])
 
 

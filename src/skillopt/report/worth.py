@@ -11,11 +11,10 @@ from typing import Final, Literal, TypeAlias
 
 from skillopt.evaluation.statistics import PairedDifference
 from skillopt.report.diagnosis import RARE
+from skillopt.report.end_words import points, points_gained
 from skillopt.report.run_files import RunFiles
-from skillopt.wording import counted
 
 WorthKind: TypeAlias = Literal["shown", "unsure", "no gain", "not held out", "the seed"]
-
 
 _SMALLEST: Final = 0.0001
 """A chance below that is told as such."""
@@ -56,13 +55,8 @@ def worth(run: RunFiles) -> Worth | None:
 
 def judged(found: PairedDifference) -> Worth:
     """Return what a difference on held-out tasks is worth, between the seed and a best skill that is another one."""
-    test, interval = found.sign_test, found.interval
-    gain = f"{100 * float(found.difference):+.1f} points"
-    numbers = (
-        f"{gain} on {counted(found.tasks, 'held-out task')} "
-        f"(95 % interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f}): better on {test.better}, "
-        f"worse on {test.worse}"
-    )
+    test, gain = found.sign_test, points(float(found.difference))
+    numbers = f"{points_gained(found, on='held-out task')}: better on {test.better}, worse on {test.worse}"
     if found.difference <= 0:
         headline = "Not better than the seed on held-out tasks."
         return Worth("no gain", headline, f"{numbers}.", f"{gain}, not better")
